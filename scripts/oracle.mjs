@@ -15,7 +15,7 @@ const oracleFile = join(root, 'test/oracle.json');
 const runs = mkdtempSync(join(tmpdir(), 'lockstep-oracle-'));
 
 const parts = {
-  errors: () => Object.fromEntries(filesUnder('src').flatMap(errorsIn).toSorted()),
+  errors: () => Object.fromEntries(['service', 'lab'].flatMap(errorsOf).toSorted()),
   demo: () => {
     const { runs, serial, orders, races } = lockstep('demo', '--json');
     return {
@@ -96,16 +96,14 @@ function testsOf(project) {
   );
 }
 
-const filesUnder = (folder) =>
-  readdirSync(join(root, folder), { recursive: true })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => readFileSync(join(root, folder, name), 'utf8'));
-
-/** The texts of a class with a code; a number or a name in them is `…`. */
-function errorsIn(source) {
-  const classes = source.matchAll(/^export class \w+[\s\S]*?^}/gm);
-  return [...classes].flatMap(([text]) => {
-    const code = /readonly code(?:: string)? = '([A-Z_]+)'/.exec(text)?.[1];
+/** The texts of a code, in a row or a class; a number or a name in them is `…`. */
+function errorsOf(part) {
+  const source = readFileSync(join(root, `src/${part}/errors.ts`), 'utf8');
+  const all = source.matchAll(
+    /^export class \w+[\s\S]*?^}|^ {2}[A-Z\d_]+: \([\s\S]*?(?=^ {2}[A-Z/]|^}|\n\n)/gm,
+  );
+  return [...all].flatMap(([text]) => {
+    const code = /^ {2}([A-Z\d_]+):|'([A-Z\d_]+)'/m.exec(text)?.slice(1).find(Boolean);
     const texts = [...text.matchAll(/`([^`]*)`|'([^'\n]* [^'\n]*)'/g)];
     const sentence = texts.map(([, template, plain]) => template ?? plain).join(' | ');
     return code ? [[code, sentence.replaceAll(/\$\{[^}]*\}/g, '…')]] : [];

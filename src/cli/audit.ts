@@ -1,6 +1,6 @@
 import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
-import { InvalidId, LabDown, UnknownVoucher } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { keptFacts } from '../lab/report/facts-files.ts';
 import { auditLines, proofText, verdictSentence } from '../lab/report/sentences.ts';
 import { wrap } from '../lab/report/wrap.ts';
@@ -37,13 +37,13 @@ async function auditVoucher(
   voucherId: string,
   { json }: JsonOption,
 ): Promise<void> {
-  if (!Id.safeParse(voucherId).success) throw new InvalidId(voucherId);
+  if (!Id.safeParse(voucherId).success) throw labError('INVALID_ID', voucherId);
   const lab = Lab.running(labFolder);
-  if (!lab) throw new LabDown();
+  if (!lab) throw labError('LAB_DOWN');
   const collected = await withConnections(lab, (connections) =>
     collectFacts(connections, voucherId),
   );
-  if (!collected) throw new UnknownVoucher(voucherId);
+  if (!collected) throw labError('UNKNOWN_VOUCHER', voucherId);
   const kept = keptFacts(runsFolder, collected);
   const read = readHistory(lab.historyFolder, voucherId);
   // A new shape of the lab empties its history.

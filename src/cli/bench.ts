@@ -8,7 +8,7 @@ import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
 import { instancesByDefault } from '../service/config.ts';
-import { UnknownRung } from '../service/errors.ts';
+import { serviceError } from '../service/errors.ts';
 import { isRungName, type RungName, rungNames } from '../service/ladder/rungs.ts';
 import { type Choice, hows, type Measurement, type Mode, modeOf } from './bench-modes.ts';
 import { json, whole } from './options.ts';
@@ -33,9 +33,9 @@ const howText = Object.entries(hows)
   .map(([name, text]) => `${name}: ${text}`)
   .join('; ');
 
-/** @throws UnknownRung, with the names of all rungs. */
+/** @throws UNKNOWN_RUNG, with the names of all rungs. */
 function rungName(name: string): RungName {
-  if (!isRungName(name)) throw new UnknownRung(name, rungNames);
+  if (!isRungName(name)) throw serviceError('UNKNOWN_RUNG', name, rungNames);
   return name;
 }
 

@@ -1,9 +1,9 @@
 import { Option } from 'commander';
 import { type Arrivals, arrivals, mostK6PerSecond, whyNot } from '../lab/by-hand/break-choice.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { CannotBreak } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { plannedBreak } from '../lab/report/planned.ts';
-import { UnknownRung } from '../service/errors.ts';
+import { serviceError } from '../service/errors.ts';
 import { isRungName, rungNames } from '../service/ladder/rungs.ts';
 import { database, json, minutes, whole } from './options.ts';
 import type { AddCommand, JsonOption, Place } from './output.ts';
@@ -39,10 +39,12 @@ function breakByHand(
   rung: string,
   { beside, database, json, ...options }: BreakCommand,
 ): Promise<void> {
-  if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
-  if (beside !== undefined && !isRungName(beside)) throw new UnknownRung(beside, rungNames);
+  if (!isRungName(rung)) throw serviceError('UNKNOWN_RUNG', rung, rungNames);
+  if (beside !== undefined && !isRungName(beside))
+    throw serviceError('UNKNOWN_RUNG', beside, rungNames);
   const because = whyNot({ rung, beside, ...options });
-  if (because !== null) throw new CannotBreak(because, mostK6PerSecond);
+  if (because === 'notBeside') throw labError('NOT_BESIDE');
+  if (because === 'k6TooFast') throw labError('K6_TOO_FAST', mostK6PerSecond);
   return playExperiment(place, {
     ...plannedBreak({ rung, beside, ...options }),
     ...{ times: 1, database, json },

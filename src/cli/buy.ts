@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
 import { Lab } from '../lab/environment/lab.ts';
-import { InvalidId, LabDown } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { buyOnce } from '../lab/workload/buy-once.ts';
 import type { Attempt } from '../service/audit/facts.ts';
 import { readHistory } from '../service/audit/read-history.ts';
@@ -38,9 +38,10 @@ export const addBuy: AddCommand = (program, place) =>
 
 async function buy({ labFolder }: Place, voucherId: string, options: BuyOptions): Promise<void> {
   const { user, pause: pauses = [], key = randomUUID(), json } = options;
-  for (const id of [voucherId, user]) if (!Id.safeParse(id).success) throw new InvalidId(id);
+  for (const id of [voucherId, user])
+    if (!Id.safeParse(id).success) throw labError('INVALID_ID', id);
   const lab = Lab.running(labFolder);
-  if (!lab) throw new LabDown();
+  if (!lab) throw labError('LAB_DOWN');
   const agent = new Agent({ headersTimeout: 120_000 });
   const url = `${lab.baseUrl}/vouchers/${voucherId}/orders`;
   const token = await signToken(labTokenSecret, user, 'user');

@@ -1,7 +1,7 @@
 import { Argument } from 'commander';
 import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
-import { LabDown } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { wrapLines } from '../lab/report/wrap.ts';
 import type { Connections } from '../service/connections/connections.ts';
 import {
@@ -45,6 +45,6 @@ function inLab(
   work: (connections: Connections) => Promise<LettersAnswer>,
 ): Promise<LettersAnswer> {
   const lab = Lab.running(labFolder);
-  if (!lab) throw new LabDown();
+  if (!lab) throw labError('LAB_DOWN');
   return withConnections(lab, work);
 }

@@ -1,6 +1,6 @@
 import { drillNames, drills, isDrillName } from '../lab/drills/drills.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import { UnknownDrill } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { plannedDrill } from '../lab/report/planned.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import type { Language } from '../texts/texts.ts';
@@ -47,7 +47,7 @@ function drill(
   name: string,
   { json, seed, minutes, times, database, language }: DrillCommand,
 ): Promise<void> {
-  if (!isDrillName(name)) throw new UnknownDrill(name, drillNames);
+  if (!isDrillName(name)) throw labError('UNKNOWN_DRILL', name, drillNames);
   return playExperiment(place, {
     ...plannedDrill(name, { seed, minutes }),
     ...{ times, database, json, language },

@@ -1,6 +1,6 @@
 import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
-import { LabDown } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { wrapLines } from '../lab/report/wrap.ts';
 import type { Connections } from '../service/connections/connections.ts';
 import { endedSalesText, removeEndedSales } from '../service/orders/ended-sales.ts';
@@ -15,7 +15,7 @@ export const addEndedSales: AddCommand = (program, { labFolder }) =>
     .addOption(json())
     .action(async ({ days, json }: JsonOption & { readonly days: number }) => {
       const lab = Lab.running(labFolder);
-      if (!lab) throw new LabDown();
+      if (!lab) throw labError('LAB_DOWN');
       const work = (opened: Connections) => removeEndedSales(opened, days);
       const ended = await withConnections(lab, work);
       print(json, ended, () => wrapLines(endedSalesText(ended)));

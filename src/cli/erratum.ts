@@ -1,6 +1,6 @@
 import { type ErratumName, errata, erratumNames, isErratumName } from '../lab/errata/errata.ts';
 import { erratumExperiment, type PlayedErratum } from '../lab/errata/erratum-experiment.ts';
-import { UnknownErratum } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { reportLine } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import type { Language } from '../texts/texts.ts';
@@ -35,7 +35,8 @@ function erratum(
   name: string | undefined,
   { json, language }: ErratumOptions,
 ): Promise<void> {
-  if (name !== undefined && !isErratumName(name)) throw new UnknownErratum(name, erratumNames);
+  if (name !== undefined && !isErratumName(name))
+    throw labError('UNKNOWN_ERRATUM', name, erratumNames);
   const names = name === undefined ? erratumNames : [name];
   return playExperiment(place, {
     ...{ name: `erratum-${name ?? 'all'}`, experiment: erratumExperiment, options: { names } },

@@ -1,8 +1,11 @@
 /**
  * What each error means, and what to do, in Chinese. The names and the numbers stand in the English
- * message behind it. A test keeps it complete.
+ * message behind it.
  */
-export const errorsInChinese: Readonly<Record<string, string>> = {
+import type { LabErrorCode } from '../lab/errors.ts';
+import type { ServiceErrorCode } from '../service/errors.ts';
+
+const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
   AUDIT_FAILED: '这张券的审计没有得出结果。有存储不在线的话，等它恢复再试。',
   BARE_INSTANCE_ENDED: '用来对照的进程还没监听就退出了。端口是不是被占用了？',
   BATCH_TOO_SLOW:
@@ -138,6 +141,10 @@ export const errorsInChinese: Readonly<Record<string, string>> = {
   WORKER_ID_UNAVAILABLE: '没有租到订单号的机器号。检查 Redis 是否在运行。',
   WRONG_CODE: '这不是这个教室的加入码。它在投影上，地址旁边。',
 };
+
+/** Empty for a code that another program made. */
+export const errorInChinese = (code: string): string =>
+  new Map(Object.entries(sentences)).get(code) ?? '';
 
 /** In a command line that commander refuses. */
 export const usageInChinese = '命令写得不对，加 --help 看用法：';

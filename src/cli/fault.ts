@@ -3,7 +3,7 @@ import { askLab } from '../lab/by-hand/ask-lab.ts';
 import type { HandVerb } from '../lab/by-hand/asked-faults.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { alone } from '../lab/environment/session.ts';
-import { LabDown, NothingToEnd, ServerNameMissing } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { type FaultVerb, runAgain, soAlready, verbs } from '../lab/faults/by-hand.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { json, whole } from './options.ts';
@@ -47,7 +47,7 @@ async function fault(
   { json, ms }: FaultOptions,
 ): Promise<void> {
   const lab = Lab.running(labFolder);
-  if (!lab) throw new LabDown();
+  if (!lab) throw labError('LAB_DOWN');
   const asked = await askLab(lab, { verb, server: serverFor(verb, server), ms });
   const done = asked ?? (await alone(labFolder, () => act(lab, verb, server, ms)));
   print(json, { verb, server }, () => wrap(done));
@@ -64,8 +64,8 @@ async function act(
     await lab.heal();
     return 'Every server runs and answers.';
   }
-  if (verb === 'end') throw new NothingToEnd();
-  if (server === undefined) throw new ServerNameMissing(verb);
+  if (verb === 'end') throw labError('NOTHING_TO_END');
+  if (server === undefined) throw labError('SERVER_NAME_MISSING', verb);
   if (isUndoing(verb)) return runAgain(lab, verb, server);
   const so = soAlready(lab, verb, server);
   if (so !== null) return so;
@@ -75,7 +75,7 @@ async function act(
 
 const serverFor = (verb: HandVerb, server: string | undefined): string => {
   if (verb === 'heal' || verb === 'end') return '';
-  if (server === undefined) throw new ServerNameMissing(verb);
+  if (server === undefined) throw labError('SERVER_NAME_MISSING', verb);
   return server;
 };
 

@@ -1,7 +1,7 @@
 import { Lab } from '../lab/environment/lab.ts';
 import { lockKeys } from '../lab/environment/lock-keys.ts';
 import { locksNow } from '../lab/environment/locks-now.ts';
-import { LabDown } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { lockLines } from '../lab/report/lock-lines.ts';
 import { lockEvents } from '../service/audit/read-history.ts';
 import { json } from './options.ts';
@@ -14,7 +14,7 @@ export const addLocks: AddCommand = (program, { labFolder }) =>
     .addOption(json())
     .action(async ({ json }: JsonOption) => {
       const lab = Lab.running(labFolder);
-      if (!lab) throw new LabDown();
+      if (!lab) throw labError('LAB_DOWN');
       const keys = await lockKeys(lab);
       const locks = locksNow(lockEvents(lab.historyFolder), keys);
       print(json, locks, () => lockLines(locks));

@@ -6,7 +6,7 @@ import { Command } from 'commander';
 import { placeOfWork } from '../lab/environment/place.ts';
 import { wrap, wrapLines } from '../lab/report/wrap.ts';
 import { LockstepError } from '../service/errors.ts';
-import { errorsInChinese, usageInChinese } from './errors-zh.ts';
+import { errorInChinese, usageInChinese } from './errors-zh.ts';
 import { languageOf, languageVariable } from './options.ts';
 import { type AddCommand, exitCodes, printError } from './output.ts';
 
@@ -93,7 +93,7 @@ try {
   if (error instanceof LockstepError) {
     const message = `${error.message}${cause(error)}`;
     printError(error.code, message);
-    if (isChinese) console.error(wrap(`${error.code}：${errorsInChinese[error.code] ?? ''}`));
+    if (isChinese) console.error(wrap(`${error.code}：${errorInChinese(error.code)}`));
     console.error(wrapLines(`${error.code}: ${message}`));
   } else {
     printError('UNEXPECTED', String(error));

@@ -1,5 +1,5 @@
 import type { Database } from '../lab/environment/servers/database.ts';
-import { UnknownMutant } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { mutantTrials } from '../lab/mutants/mutant-trials.ts';
 import { isMutantName, type MutantName, mutantNames, mutants } from '../lab/mutants/mutants.ts';
 import { checkMutants } from '../lab/mutants/run-mutants.ts';
@@ -16,7 +16,7 @@ interface MutantsCommand extends JsonOption {
 }
 
 function chosen(text: string, earlier: readonly MutantName[] = []): readonly MutantName[] {
-  if (!isMutantName(text)) throw new UnknownMutant(text, mutantNames);
+  if (!isMutantName(text)) throw labError('UNKNOWN_MUTANT', text, mutantNames);
   return [...earlier, text];
 }
 

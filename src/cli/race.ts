@@ -5,18 +5,12 @@ import { choicesCommand, choicesOptions, famousRaces } from '../lab/choices/famo
 import { choicesIn, mostLetters } from '../lab/choices/letters.ts';
 import { rungsWithOrders } from '../lab/choices/set-up.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
-import {
-  ChoicesMissing,
-  RaceHasSteps,
-  RaceMissing,
-  RungMissing,
-  UnknownRace,
-} from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { isRaceName, raceNames, schedules } from '../lab/races/schedules.ts';
 import { said } from '../lab/races/schedules-zh.ts';
 import { plannedRace } from '../lab/report/planned.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import { UnknownRung } from '../service/errors.ts';
+import { serviceError } from '../service/errors.ts';
 import { isRungName, type RungName, rungNames } from '../service/ladder/rungs.ts';
 import type { Language } from '../texts/texts.ts';
 import { database, json, language, whole } from './options.ts';
@@ -66,9 +60,9 @@ export const addRace: AddCommand = (program, place) =>
     .action((name: string | undefined, options: RaceOptions) => {
       const isRace = options.allOrders === undefined && options.choices === undefined;
       const isOfChoices = options.everyCheckpoint || options.commands;
-      if (isOfChoices && options.choices === undefined) throw new ChoicesMissing();
+      if (isOfChoices && options.choices === undefined) throw labError('CHOICES_MISSING');
       if (options.list) return listRaces(options);
-      if (name !== undefined && !isRace) throw new RaceHasSteps(name);
+      if (name !== undefined && !isRace) throw labError('RACE_HAS_STEPS', name);
       if (options.allOrders !== undefined) return allOrders(place, options);
       return options.choices === undefined ? race(place, name, options) : byHand(place, options);
     });
@@ -84,8 +78,8 @@ function choiceLetters(text: string): string {
 }
 
 function rungToPlay(name: string | undefined): RungName {
-  if (name === undefined) throw new RungMissing();
-  if (!isRungName(name)) throw new UnknownRung(name, rungNames);
+  if (name === undefined) throw labError('RUNG_MISSING');
+  if (!isRungName(name)) throw serviceError('UNKNOWN_RUNG', name, rungNames);
   return name;
 }
 
@@ -135,8 +129,8 @@ function race(
   name: string | undefined,
   { json, rung, times, database, language }: RaceOptions,
 ): Promise<void> {
-  if (name === undefined) throw new RaceMissing();
-  if (!isRaceName(name)) throw new UnknownRace(name, raceNames);
+  if (name === undefined) throw labError('RACE_MISSING');
+  if (!isRaceName(name)) throw labError('UNKNOWN_RACE', name, raceNames);
   const on = rungToPlay(rung ?? schedules[name].rung);
   return playExperiment(place, {
     ...plannedRace(name, on, language),

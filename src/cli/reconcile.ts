@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { forgetKept } from '../lab/environment/data-folder.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
-import { InvalidId, LabDown, RebuildOfOne } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { wrapLines } from '../lab/report/wrap.ts';
 import type { Connections } from '../service/connections/connections.ts';
 import { Id } from '../service/http/ids.ts';
@@ -31,10 +31,10 @@ export const addReconcile: AddCommand = (program, { labFolder }) =>
     .addOption(json())
     .action(async (voucherId: string | undefined, { json, ...how }: ReconcileOptions) => {
       if (voucherId !== undefined && !Id.safeParse(voucherId).success)
-        throw new InvalidId(voucherId);
-      if (voucherId !== undefined && how.rebuild) throw new RebuildOfOne();
+        throw labError('INVALID_ID', voucherId);
+      if (voucherId !== undefined && how.rebuild) throw labError('REBUILD_OF_ONE');
       const lab = Lab.running(labFolder);
-      if (!lab) throw new LabDown();
+      if (!lab) throw labError('LAB_DOWN');
       const work = (opened: Connections) => runReconcile(opened, { voucherId, ...how });
       const { verdict, data, text } = await withConnections(lab, work);
       // Of the epoch before: with these data the service would not start again.

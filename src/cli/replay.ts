@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { NoRecordedRace } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import type { RaceResult } from '../lab/races/race-verdict.ts';
 import { raceText } from '../lab/report/race-text.ts';
 import type { Language } from '../texts/texts.ts';
@@ -36,6 +36,6 @@ function readRace(file: string): RaceResult {
       throw new Error('its fields are not those of a race');
     return recorded as RaceResult;
   } catch (cause) {
-    throw new NoRecordedRace(file, cause);
+    throw labError('NO_RECORDED_RACE', file).causedBy(cause);
   }
 }

@@ -15,7 +15,7 @@ import {
 import { costTable, runTable } from '../lab/report/tables.ts';
 import { verdictWords } from '../lab/report/verdict-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import { UnknownRung } from '../service/errors.ts';
+import { serviceError } from '../service/errors.ts';
 import { isRungName, ladder, rungNames } from '../service/ladder/rungs.ts';
 import type { Language } from '../texts/texts.ts';
 import { database, json, language, pause, whole } from './options.ts';
@@ -68,7 +68,7 @@ export const addRun: AddCommand = (program, place) =>
     .action((rung: string, options: RunOptions) => run(place, rung, options));
 
 function run(place: Place, rung: string, options: RunOptions): Promise<void> {
-  if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
+  if (!isRungName(rung)) throw serviceError('UNKNOWN_RUNG', rung, rungNames);
   const { json, language, pause: pauses, database, ...load } = options;
   const { instances = ladder[rung].instances } = options;
   const request: RunRequest = { ...load, rung, instances, pauses: pauses ?? ladder[rung].pauses };

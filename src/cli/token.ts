@@ -1,4 +1,4 @@
-import { InvalidId, InvalidRange } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { labTokenSecret } from '../service/config.ts';
 import { Id } from '../service/http/ids.ts';
 import { signToken } from '../service/http/tokens.ts';
@@ -34,12 +34,12 @@ export const addToken: AddCommand = (program) =>
       }
     });
 
-/** @throws InvalidId @throws InvalidRange */
+/** @throws INVALID_ID @throws INVALID_RANGE */
 function* usersOf(text: string): Generator<string> {
   const [first = '', last = first, ...more] = text.split('..');
   if (more.length > 0 || ![first, last].every((id) => Id.safeParse(id).success))
-    throw new InvalidId(text);
+    throw labError('INVALID_ID', text);
   const count = BigInt(last) - BigInt(first) + 1n;
-  if (count < 1n || count > mostTokens) throw new InvalidRange(text, mostTokens);
+  if (count < 1n || count > mostTokens) throw labError('INVALID_RANGE', text, mostTokens);
   for (let user = BigInt(first); user <= BigInt(last); user++) yield String(user);
 }

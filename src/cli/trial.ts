@@ -1,4 +1,4 @@
-import { UnknownTrial } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { trialExperiment } from '../lab/mutants/trial-experiment.ts';
 import { isTrialName, trialNames, trials } from '../lab/mutants/trials.ts';
 import { wrap } from '../lab/report/wrap.ts';
@@ -30,7 +30,7 @@ function listTrials({ json, language }: TrialCommand): void {
 }
 
 function trial(place: Place, name: string, { json, language }: TrialCommand): Promise<void> {
-  if (!isTrialName(name)) throw new UnknownTrial(name, trialNames);
+  if (!isTrialName(name)) throw labError('UNKNOWN_TRIAL', name, trialNames);
   return playExperiment(place, {
     ...{ name: `trial-${name}`, experiment: trialExperiment, options: { name, language } },
     command: `npx lockstep trial ${name}`,

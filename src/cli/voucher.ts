@@ -1,9 +1,9 @@
 import { Lab } from '../lab/environment/lab.ts';
-import { LabDown } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { putOnSale } from '../lab/workload/create-voucher.ts';
 import { labTokenSecret } from '../service/config.ts';
 import { mostBuckets } from '../service/domain.ts';
-import { UnknownRung } from '../service/errors.ts';
+import { serviceError } from '../service/errors.ts';
 import { isRungName, rungNames } from '../service/ladder/rungs.ts';
 import { json, whole } from './options.ts';
 import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
@@ -36,9 +36,9 @@ async function voucher(
   rung: string,
   { stock, workMs, buckets, beginsIn, endsIn, json }: VoucherOptions,
 ): Promise<void> {
-  if (!isRungName(rung)) throw new UnknownRung(rung, rungNames);
+  if (!isRungName(rung)) throw serviceError('UNKNOWN_RUNG', rung, rungNames);
   const lab = Lab.running(labFolder);
-  if (!lab) throw new LabDown();
+  if (!lab) throw labError('LAB_DOWN');
   const split = buckets !== undefined && { buckets };
   const window = {
     ...(beginsIn !== undefined && { beginsInMs: beginsIn * 1_000 }),

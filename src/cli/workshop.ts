@@ -1,4 +1,4 @@
-import { NotPredicted, UnknownChoice } from '../lab/errors.ts';
+import { labError } from '../lab/errors.ts';
 import { Mine } from '../lab/workshop/mine.ts';
 import {
   forgetProgress,
@@ -82,15 +82,15 @@ function predict(place: Place, letter: string, options: WorkshopOptions): void {
   const now = readProgress(place.workshopHome);
   const { choices } = currentStep(stepsIn(options.language), now);
   const letters = choices.map((choice) => choice.letter);
-  if (!letters.includes(letter)) throw new UnknownChoice(letter, letters);
+  if (!letters.includes(letter)) throw labError('UNKNOWN_CHOICE', letter, letters);
   save(place, { predictions: { ...now.predictions, [now.step]: letter } }, options);
 }
 
-/** @throws NotPredicted */
+/** @throws NOT_PREDICTED */
 async function verify(place: Place, options: WorkshopOptions): Promise<void> {
   const now = readProgress(place.workshopHome);
   const { plays } = currentStep(stepsIn(options.language), now);
-  if (now.predictions[now.step] === undefined) throw new NotPredicted();
+  if (now.predictions[now.step] === undefined) throw labError('NOT_PREDICTED');
   const seen = [];
   for (const words of plays) {
     progress(`\n$ npx lockstep ${words.join(' ')}`);

@@ -2,11 +2,12 @@
  * The only reader of process.env: every name, its default and its limits. Read once, when a process
  * starts.
  */
+
 import { readFileSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { z } from 'zod';
 import { mostBuckets, mostShards } from './domain.ts';
-import { ConfigurationInvalid } from './errors.ts';
+import { serviceError } from './errors.ts';
 import { differsLittle } from './spelling.ts';
 
 const flag = z.enum(['0', '1']).transform((value) => value === '1');
@@ -358,7 +359,7 @@ export const waitsForReplicas = (
 ): number => (config.ORDER_DURABILITY === 'replica' ? config.ORDER_REPLICAS : 0);
 
 /**
- * @throws ConfigurationInvalid with every problem named; values are left out, since some are
+ * @throws CONFIGURATION_INVALID with every problem named; values are left out, since some are
  * secret.
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
@@ -370,7 +371,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     ...surprises(env),
     ...issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
   ];
-  if (!result.success || all.length > 0) throw new ConfigurationInvalid(all);
+  if (!result.success || all.length > 0) throw serviceError('CONFIGURATION_INVALID', all);
   const { MYSQL_URL, MYSQL_PASSWORD } = result.data;
   return Object.freeze({ ...result.data, MYSQL_URL: withPassword(MYSQL_URL, MYSQL_PASSWORD) });
 }

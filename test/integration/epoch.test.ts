@@ -2,6 +2,7 @@
  * The epoch that MySQL and Redis share: adopted by empty stores, and a reason not to start when the
  * two stores do not belong together.
  */
+
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,7 +13,7 @@ import type { Connections } from '../../src/service/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
 import { change, select } from '../../src/service/connections/mysql.ts';
 import { migrate } from '../../src/service/connections/schema.ts';
-import { EpochsDiffer } from '../../src/service/errors.ts';
+import { serviceError } from '../../src/service/errors.ts';
 import { openRung } from '../../src/service/ladder/open-rung.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { compareStores } from '../../src/service/processes/compare-stores.ts';
@@ -24,6 +25,7 @@ import { isOnMysql, ownLab } from '../support/own-lab.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { withCode } from '../support/with-code.ts';
 
 const never = new AbortController().signal;
 /** An empty one of Redis's own databases, and an empty database of MySQL. */
@@ -261,8 +263,8 @@ describe('a process that started without MySQL', () => {
   });
 
   test('learns that the data differ', async () => {
-    const { ended, events } = await startWith(away, new EpochsDiffer('one', 'other'));
-    await expect(ended).rejects.toThrow(EpochsDiffer);
+    const { ended, events } = await startWith(away, serviceError('EPOCHS_DIFFER', 'one', 'other'));
+    await expect(ended).rejects.toThrow(withCode('EPOCHS_DIFFER'));
     expect(events.at(-1)).toBe('stores-differ');
   });
 

@@ -22,8 +22,8 @@ import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { alone } from '../../src/lab/environment/session.ts';
 import { choosePorts, writeState } from '../../src/lab/environment/state.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { LabBusy } from '../../src/lab/errors.ts';
 import { someFolder } from '../support/folder.ts';
+import { withCode } from '../support/with-code.ts';
 
 async function listenOn(port: number): Promise<void> {
   const server = createServer().listen(port, '127.0.0.1');
@@ -55,7 +55,9 @@ test('two labs that start at once, or beside one that restarts a server, share n
 
 test('two commands are never in one lab, and a lab is free again after its command', async () => {
   const lab = someFolder();
-  await alone(lab, () => expect(alone(lab, async () => 'both')).rejects.toThrow(LabBusy));
+  await alone(lab, () =>
+    expect(alone(lab, async () => 'both')).rejects.toThrow(withCode('LAB_BUSY')),
+  );
   expect(await alone(lab, async () => 'alone')).toBe('alone');
 });
 

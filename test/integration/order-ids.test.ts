@@ -9,7 +9,6 @@ import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
-import { OrderIdNotCounted, WorkerIdUnavailable } from '../../src/service/errors.ts';
 import { openRedisWorker } from '../../src/service/order-ids/redis-worker.ts';
 import { openSnowflakes, type SnowflakeOptions } from '../../src/service/order-ids/snowflake.ts';
 import { workerIds, workerIdsKey } from '../../src/service/order-ids/worker-id.ts';
@@ -18,6 +17,7 @@ import { someFolder } from '../support/folder.ts';
 import { firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { proxyBefore } from '../support/swallowing-proxy.ts';
+import { withCode } from '../support/with-code.ts';
 
 const processes = 8;
 const start = Date.UTC(2026, 10, 20, 12);
@@ -79,7 +79,9 @@ describe('snowflakes', () => {
     const earlier = await ahead.next();
     await leaveOnly(workerOf(earlier), `${start + 19_000}:somebody`);
     const [late, inTime] = [start + 18_999, start + 19_000];
-    await expect(snowflakeMaker({ now: () => late })).rejects.toThrow(WorkerIdUnavailable);
+    await expect(snowflakeMaker({ now: () => late })).rejects.toThrow(
+      withCode('WORKER_ID_UNAVAILABLE'),
+    );
     const later = await (await snowflakeMaker({ now: () => inTime })).next();
     expect(workerOf(later)).toBe(workerOf(earlier));
     expect(firstOutOfOrder([earlier, later])).toBeUndefined();
@@ -91,7 +93,7 @@ describe('snowflakes', () => {
     const before = await ids.next();
     await leaveOnly(-1, '');
     await waitUntil('the loss to be noticed', 2_000, () => events.includes('worker-id-taken-over'));
-    expect(() => ids.next()).toThrow(WorkerIdUnavailable);
+    expect(() => ids.next()).toThrow(withCode('WORKER_ID_UNAVAILABLE'));
     const free = (workerOf(before) + 1) % workerIds;
     await admin().hdel(workerIdsKey, String(free));
     await waitUntil('another worker id', 2_000, () => ids.next() !== '');
@@ -105,7 +107,7 @@ describe('snowflakes', () => {
     const before = await ids.next();
     admin().disconnect();
     await sleep(300);
-    expect(() => ids.next()).toThrow(WorkerIdUnavailable);
+    expect(() => ids.next()).toThrow(withCode('WORKER_ID_UNAVAILABLE'));
     await admin().connect();
     await waitUntil('a renewal', 2_000, () => ids.next() !== '');
     const after = await ids.next();
@@ -159,8 +161,8 @@ describe('ids of the Redis worker', () => {
     const ids = openRedisWorker(redis, log);
     const before = BigInt(await ids.next());
     proxy.swallowNextAnswer();
-    await expect(ids.next()).rejects.toThrow(OrderIdNotCounted);
-    await expect(ids.next()).rejects.toThrow(OrderIdNotCounted);
+    await expect(ids.next()).rejects.toThrow(withCode('ORDER_ID_NOT_COUNTED'));
+    await expect(ids.next()).rejects.toThrow(withCode('ORDER_ID_NOT_COUNTED'));
     expect(events).toEqual(['order-ids-not-counted']);
     await waitUntil('the client to reconnect', 5_000, () => redis.status === 'ready');
     const after = BigInt(await ids.next());

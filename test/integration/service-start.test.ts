@@ -112,6 +112,6 @@ describe('a service that starts while MySQL is away', () => {
     await testConnections(stores).mysql().query('UPDATE store_epoch SET value = UUID()');
     await listen();
     await waitUntil('the end of the service', 20_000, hasEnded);
-    expect(log()).toMatch(/"event":"stores-differ","error":"EpochsDiffer: /);
+    expect(log()).toMatch(/"event":"stores-differ","error":"EPOCHS_DIFFER: /);
   });
 });

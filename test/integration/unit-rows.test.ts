@@ -1,4 +1,5 @@
 /** The units of unit-rows, on two pools where it matters: each process has its own. */
+
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { audit } from '../../src/service/audit/audit.ts';
@@ -6,7 +7,6 @@ import { collectFacts } from '../../src/service/audit/collect.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { select } from '../../src/service/connections/mysql.ts';
 import type { Outcome, Voucher } from '../../src/service/domain.ts';
-import { StockTooLarge } from '../../src/service/errors.ts';
 import type { Inventory } from '../../src/service/inventory/inventory.ts';
 import { unitRows } from '../../src/service/inventory/unit-rows.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
@@ -14,6 +14,7 @@ import { timedLease } from '../../src/service/locks/shared/leases.ts';
 import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { testConnections } from '../support/connections.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
+import { withCode } from '../support/with-code.ts';
 
 const quick = { rails: true, workMs: 0, retries: 0 };
 const slow = { ...quick, workMs: 300 };
@@ -182,7 +183,7 @@ describe('the units of a new voucher', () => {
   });
 
   test('are refused above 100,000', async () => {
-    await expect(onSale(open(), { stock: 100_001 })).rejects.toThrow(StockTooLarge);
+    await expect(onSale(open(), { stock: 100_001 })).rejects.toThrow(withCode('STOCK_TOO_LARGE'));
   });
 
   test('are inserted with the voucher: both or neither, and with one connection', async () => {

@@ -31,7 +31,7 @@ export function expectRed(message: string, { red }: Mutant): void {
   expect(message).toContain(red.says ?? '');
 }
 
-/** @throws MutantTextMissing when the text is not in the file exactly once */
+/** @throws MUTANT_TEXT_MISSING when the text is not in the file exactly once */
 export const mutated = (text: string, mutant: Mutant): string =>
   changedText(mutant.name, text, mutant);
 

@@ -2,6 +2,7 @@
  * Mutants of the races themselves: requests that do not stop where the schedule says, and faults
  * that never happen. A rung that holds must not be called held then: nothing was played.
  */
+
 import { afterAll, describe, expect, test } from 'vitest';
 import { type RaceOnRung, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
@@ -11,7 +12,7 @@ import { playRace, raceSettings } from '../../src/lab/races/play-race.ts';
 import { claimOn } from '../../src/lab/races/race-verdict.ts';
 import { laneOf, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
 import { Stage } from '../../src/lab/stage/stage.ts';
-import { DeadlinePassed } from '../../src/service/errors.ts';
+import { isServiceError } from '../../src/service/errors.ts';
 import { rungNamed } from '../../src/service/ladder/rungs.ts';
 import { theLab } from './the-lab.ts';
 
@@ -60,7 +61,7 @@ export function testRaceMutants(pairs: readonly RaceOnRung[]): void {
       await stage.connect();
       return await playRace(stage, race, rung);
     } catch (error) {
-      if (!(error instanceof DeadlinePassed)) throw error; // Nothing came to the place.
+      if (!isServiceError(error, 'DEADLINE_PASSED')) throw error; // Nothing came to the place.
       await lab().heal();
       return { verdict: 'unknown', asClaimed: false, evidence: error.message } as const;
     } finally {

@@ -1,4 +1,5 @@
 /** `bench --beside`: what it is told about another service, and when its figures count. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +12,8 @@ import {
 import type { Measured } from '../../src/lab/benchmarks/measure.ts';
 import { readOtherService } from '../../src/lab/benchmarks/other-service.ts';
 import { spreadOf } from '../../src/lab/benchmarks/spread.ts';
-import { OtherServiceInvalid } from '../../src/lab/errors.ts';
 import { besideText } from '../../src/lab/report/bench-beside-text.ts';
+import { withCode } from '../support/with-code.ts';
 import { cpuOf, exactly, measured } from './bench-figures.ts';
 import { tooWide } from './terminal.ts';
 
@@ -69,7 +70,7 @@ describe('the description of another service', () => {
     ['a name wider than its column', { ...complete, name: 'a-very-long-name-of-a-service' }],
   ])('is refused with %s', (_, description, tokens) => {
     const file = describeIt(description, tokens);
-    expect(() => readOtherService(file)).toThrow(OtherServiceInvalid);
+    expect(() => readOtherService(file)).toThrow(withCode('OTHER_SERVICE_INVALID'));
   });
 });
 

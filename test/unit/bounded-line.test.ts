@@ -1,7 +1,8 @@
 /** At most so many at once, and a line that is bounded in length and in time. */
+
 import { expect, test } from 'vitest';
-import { ConnectionsBusy } from '../../src/service/errors.ts';
 import { boundedLine } from '../../src/service/inventory/shared/bounded-line.ts';
+import { withCode } from '../support/with-code.ts';
 
 const limits = { connections: 2, mostWaiting: 2, waitMs: 60_000 };
 
@@ -22,7 +23,7 @@ async function oneRefused(limits: Parameters<typeof boundedLine>[0]) {
   const begun: string[] = [];
   const running = task(begun, 'a');
   const first = inLine(running.work);
-  await expect(inLine(task(begun, 'b').work)).rejects.toThrow(ConnectionsBusy);
+  await expect(inLine(task(begun, 'b').work)).rejects.toThrow(withCode('CONNECTIONS_BUSY'));
   running.end();
   await first;
   return { begun, inLine };

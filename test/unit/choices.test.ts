@@ -1,12 +1,14 @@
 /** Choices without servers: the search for every order, who waits for whom, and the verdict. */
+
 import { describe, expect, test } from 'vitest';
 import { judgedCount, judgedOrders } from '../../src/lab/choices/all-orders.ts';
 import { choicesOf, everyOrder, type Walk } from '../../src/lab/choices/explore.ts';
 import { LaneLocks } from '../../src/lab/choices/lane-locks.ts';
 import { actOf, choicesIn, lanesOf } from '../../src/lab/choices/letters.ts';
 import { stopsOf } from '../../src/lab/choices/set-up.ts';
-import { ChoicesDisturbed, OrderNotReplayed } from '../../src/lab/errors.ts';
+import { labError } from '../../src/lab/errors.ts';
 import type { HistoryEvent } from '../../src/service/trace/history.ts';
+import { withCode } from '../support/with-code.ts';
 
 /** Two lanes with three steps each; with a lock, the second waits until the first has ended. */
 function playOf(prefix: string, hasLock: boolean): Walk {
@@ -47,7 +49,7 @@ describe('every order', () => {
       plays += 1;
       return play(prefix);
     };
-    await expect(allOf(changing)).rejects.toThrow(OrderNotReplayed);
+    await expect(allOf(changing)).rejects.toThrow(withCode('ORDER_NOT_REPLAYED'));
     expect(plays).toBe(1 + 3);
   });
 
@@ -55,7 +57,7 @@ describe('every order', () => {
     let plays = 0;
     const orders = await allOf(async (prefix) => {
       plays += 1;
-      if (plays === 2) throw new ChoicesDisturbed('a test says so');
+      if (plays === 2) throw labError('CHOICES_DISTURBED', 'a test says so');
       return playOf(prefix, true);
     });
     expect(orders.toSorted()).toEqual(['AAABBB', 'BBBAAA']);

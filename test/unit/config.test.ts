@@ -1,4 +1,5 @@
 /** The configuration: safe by default, refused with every problem named, and without secrets. */
+
 import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import {
   readConfig,
   secretNames,
 } from '../../src/service/config.ts';
-import { ConfigurationInvalid } from '../../src/service/errors.ts';
+import { isServiceError } from '../../src/service/errors.ts';
 import { someFolder } from '../support/folder.ts';
 
 const secret = 'a secret of more than thirty-two characters';
@@ -32,7 +33,7 @@ function complaint(env: NodeJS.ProcessEnv): string {
   try {
     readConfig(env);
   } catch (error) {
-    if (error instanceof ConfigurationInvalid) return error.message;
+    if (isServiceError(error, 'CONFIGURATION_INVALID')) return error.message;
     throw error;
   }
   throw new Error('this environment was accepted');

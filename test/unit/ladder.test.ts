@@ -1,4 +1,5 @@
 /** The ladder: its rows, claims and sentences, and the rushes and races that show every claim. */
+
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { allRaces, defaults, rushes, shortRaces } from '../../src/lab/drills/demo-plan.ts';
@@ -19,7 +20,6 @@ import { readConfig } from '../../src/service/config.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { saleKeys } from '../../src/service/connections/sale-keys.ts';
 import type { CheckName, Verdict } from '../../src/service/domain.ts';
-import { UnknownRung } from '../../src/service/errors.ts';
 import { type Claim, claimOf } from '../../src/service/ladder/claims.ts';
 import { openRung } from '../../src/service/ladder/open-rung.ts';
 import { type Break, circumstances, type Rung, rung } from '../../src/service/ladder/rung.ts';
@@ -31,6 +31,7 @@ import {
   rungNames,
 } from '../../src/service/ladder/rungs.ts';
 import { languages, texts } from '../../src/texts/texts.ts';
+import { withCode } from '../support/with-code.ts';
 import { facts, refused } from './facts.ts';
 
 const kindOf = ({ under }: Break) => circumstances[under];
@@ -202,7 +203,7 @@ describe('the ladder', () => {
     for (const name of rungNames) expect(() => rungNamed('mutex')).toThrow(name);
     for (const name of ['mutex', 'toString', '__proto__', 'constructor']) {
       expect(isRungName(name)).toBe(false);
-      expect(() => rungNamed(name)).toThrow(UnknownRung);
+      expect(() => rungNamed(name)).toThrow(withCode('UNKNOWN_RUNG'));
     }
   });
 
@@ -210,8 +211,8 @@ describe('the ladder', () => {
     expect(allowedRungs(['all'])).toEqual(rungNames);
     expect(allowedRungs(['redlock', 'lua-stream'])).toEqual(['redlock', 'lua-stream']);
     expect(allowedRungs([])).toEqual([]);
-    expect(() => allowedRungs(['lua-stream', 'mutex'])).toThrow(UnknownRung);
-    expect(() => allowedRungs(['all', 'lua-stream'])).toThrow(UnknownRung);
+    expect(() => allowedRungs(['lua-stream', 'mutex'])).toThrow(withCode('UNKNOWN_RUNG'));
+    expect(() => allowedRungs(['all', 'lua-stream'])).toThrow(withCode('UNKNOWN_RUNG'));
   });
 });
 

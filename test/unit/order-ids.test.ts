@@ -1,17 +1,14 @@
 /** Order ids: ascending and unique with any clock, and the same decimal string everywhere. */
+
 import type { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  ClockSteppedBack,
-  OrderIdNotCounted,
-  WorkerIdUnavailable,
-} from '../../src/service/errors.ts';
 import { Id } from '../../src/service/http/ids.ts';
 import { composeId, counterKey } from '../../src/service/order-ids/redis-worker.ts';
 import { openSnowflakes, snowflakes } from '../../src/service/order-ids/snowflake.ts';
 import type { Stretch } from '../../src/service/order-ids/worker-id.ts';
 import { always, firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
 import { quiet } from '../support/quiet.ts';
+import { withCode } from '../support/with-code.ts';
 
 const start = Date.UTC(2026, 10, 20);
 const hourMs = 3_600_000;
@@ -76,11 +73,11 @@ describe('snowflakes', () => {
     clock.step(1_999);
     next();
     clock.step(1);
-    expect(next).toThrow(WorkerIdUnavailable);
+    expect(next).toThrow(withCode('WORKER_ID_UNAVAILABLE'));
     stretch = { ...reserved, untilMs: start + 3_000 };
     next();
     stretch = undefined;
-    expect(next).toThrow(WorkerIdUnavailable);
+    expect(next).toThrow(withCode('WORKER_ID_UNAVAILABLE'));
   });
 });
 
@@ -105,7 +102,7 @@ describe('a clock that steps back', () => {
     const next = snowflakes(always(3), log, clock.now);
     const before = next();
     clock.step(-hourMs);
-    for (let tries = 0; tries < 100; tries++) expect(next).toThrow(ClockSteppedBack);
+    for (let tries = 0; tries < 100; tries++) expect(next).toThrow(withCode('CLOCK_STEPPED_BACK'));
     expect(events).toEqual(['clock-stepped-back-too-far']);
     clock.step(hourMs);
     expect(firstOutOfOrder([before, next()])).toBeUndefined();
@@ -114,12 +111,12 @@ describe('a clock that steps back', () => {
 
   test('before the first id stops the ids as well', () => {
     const stretch = { workerId: 3, fromMs: start + hourMs, untilMs: Infinity };
-    expect(snowflakes(() => stretch, quiet, still)).toThrow(ClockSteppedBack);
+    expect(snowflakes(() => stretch, quiet, still)).toThrow(withCode('CLOCK_STEPPED_BACK'));
   });
 
   test('to 1970 makes no negative ids', () => {
-    expect(snowflakes(always(3), quiet, () => 0)).toThrow(ClockSteppedBack);
-    expect(() => composeId(0, 1)).toThrow(OrderIdNotCounted);
+    expect(snowflakes(always(3), quiet, () => 0)).toThrow(withCode('CLOCK_STEPPED_BACK'));
+    expect(() => composeId(0, 1)).toThrow(withCode('ORDER_ID_NOT_COUNTED'));
   });
 });
 
@@ -147,7 +144,8 @@ describe('a maker on leased worker ids', () => {
     const { clock, redis, ids } = await opened();
     const before = await ids.next();
     clock.step(120_000);
-    for (let tries = 0; tries < 100; tries++) expect(() => ids.next()).toThrow(WorkerIdUnavailable);
+    for (let tries = 0; tries < 100; tries++)
+      expect(() => ids.next()).toThrow(withCode('WORKER_ID_UNAVAILABLE'));
     expect(ids.problem()).toContain('has expired');
     await aTurn();
     expect(redis.asked).toBe(2);
@@ -169,7 +167,7 @@ describe('a maker on leased worker ids', () => {
     clock.step(120_000);
     redis.answers = false;
     for (let tries = 0; tries < 100; tries++) {
-      expect(() => ids.next()).toThrow(WorkerIdUnavailable);
+      expect(() => ids.next()).toThrow(withCode('WORKER_ID_UNAVAILABLE'));
       await aTurn();
     }
     expect(redis.asked).toBe(2);
@@ -200,7 +198,7 @@ describe('ids of the Redis worker', () => {
   });
 
   test.each([0, -1, 1.5, 2 ** 32, Number.NaN])('are not made of the count %d', (count) => {
-    expect(() => composeId(start, count)).toThrow(OrderIdNotCounted);
+    expect(() => composeId(start, count)).toThrow(withCode('ORDER_ID_NOT_COUNTED'));
   });
 
   test('are counted by the day of their second', () => {

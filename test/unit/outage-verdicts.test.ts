@@ -1,4 +1,5 @@
 /** The drills that take servers away: what went wrong in an outage, and what they say. */
+
 import { describe, expect, test } from 'vitest';
 import { auditAll } from '../../src/lab/drills/audited.ts';
 import {
@@ -27,7 +28,7 @@ import { columns } from '../../src/lab/report/wrap.ts';
 import { audit } from '../../src/service/audit/audit.ts';
 import type { Finding } from '../../src/service/audit/finding.ts';
 import type { CheckName, Verdict } from '../../src/service/domain.ts';
-import { DeadlinePassed } from '../../src/service/errors.ts';
+import { serviceError } from '../../src/service/errors.ts';
 import { languages } from '../../src/texts/texts.ts';
 import { at, away, load, sold, stopped, tried, verdictsOf } from './drill-cases.ts';
 import { accepted, facts, refused, row, unknown } from './facts.ts';
@@ -251,7 +252,7 @@ describe('an incident', () => {
 
   test('that waits for something in vain ends the load, and nothing is known', async () => {
     const all = await playInOrder(['one', 'two', 'three'].map(named), async (each) => {
-      if (each.name === 'two') throw new DeadlinePassed('the promotion', 20_000);
+      if (each.name === 'two') throw serviceError('DEADLINE_PASSED', 'the promotion', 20_000);
       return { ...survived, incident: each };
     });
     expect(all.seen.map(({ incident: { name } }) => name)).toEqual(['one']);

@@ -1,6 +1,6 @@
 /** The three identities of a sale: what is a difference, and what is only an order on its way. */
+
 import { describe, expect, test } from 'vitest';
-import { TooManyDifferences } from '../../src/service/errors.ts';
 import {
   differencesOf,
   isRemoved,
@@ -14,6 +14,7 @@ import {
   type SalePart,
   type Terms,
 } from '../../src/service/orders/reconcile/sale.ts';
+import { withCode } from '../support/with-code.ts';
 
 const order = (id: string, userId: string) => ({ id, voucherId: '1', userId, requestId: `r${id}` });
 const inMysql = (id: string, userId: string, status: OrderInMysql['status'] = 'confirmed') =>
@@ -117,7 +118,7 @@ test('a list of differences has an end, over all parts: it would not fit in memo
   const compare = upTo(3);
   const lost = sale({ ...settled, inMysql: new Map() });
   expect(compare(lost).differences).toHaveLength(2);
-  expect(() => compare(lost)).toThrow(TooManyDifferences);
+  expect(() => compare(lost)).toThrow(withCode('TOO_MANY_DIFFERENCES'));
   expect(upTo(4)(lost).differences).toHaveLength(2);
 });
 

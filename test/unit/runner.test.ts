@@ -1,13 +1,14 @@
 /** The runner: what becomes of a play that is interrupted, or that nothing can be told of. */
+
 import { describe, expect, test } from 'vitest';
 import { interruptible } from '../../src/lab/environment/interruptible.ts';
 import type { Lab } from '../../src/lab/environment/lab.ts';
-import { Interrupted } from '../../src/lab/errors.ts';
+import { labError } from '../../src/lab/errors.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
 import type { Judged } from '../../src/lab/stage/result.ts';
 import { play } from '../../src/lab/stage/runner.ts';
 import type { Stage } from '../../src/lab/stage/stage.ts';
-import { DeadlinePassed } from '../../src/service/errors.ts';
+import { serviceError } from '../../src/service/errors.ts';
 
 const held: Judged = { verdict: 'held', reasons: [], figures: { sold: 7 }, facts: [] };
 const never = () => new Promise<never>(() => {});
@@ -57,7 +58,7 @@ describe('a play', () => {
   test('is unknown when a deadline passes, and its faults are mended', async () => {
     const { result, done } = played(async (stage, fault) => {
       await stage.inject(fault('one'));
-      throw new DeadlinePassed('a sale', 5);
+      throw serviceError('DEADLINE_PASSED', 'a sale', 5);
     });
     const reasons = [expect.stringContaining('a sale')];
     expect(await result).toMatchObject({ verdict: 'unknown', reasons, faults: { one: 1 } });
@@ -65,7 +66,10 @@ describe('a play', () => {
   });
 
   test('heals the lab when a fault failed half-way, or cannot be mended', async () => {
-    const broken = { name: 'broken', inject: () => Promise.reject(new DeadlinePassed('it', 5)) };
+    const broken = {
+      name: 'broken',
+      inject: () => Promise.reject(serviceError('DEADLINE_PASSED', 'it', 5)),
+    };
     for (const each of [broken, stuck]) {
       const { result, done } = played(async (stage) => {
         await stage.inject(each);
@@ -77,7 +81,7 @@ describe('a play', () => {
   });
 
   test('heals the lab when what it mended itself was not whole in time', async () => {
-    const late = () => Promise.reject(new DeadlinePassed('the server', 5));
+    const late = () => Promise.reject(serviceError('DEADLINE_PASSED', 'the server', 5));
     const { result, done } = played(async (stage) => {
       const undo = await stage.inject({ name: 'late', inject: async () => late });
       await undo();
@@ -88,7 +92,7 @@ describe('a play', () => {
   });
 
   test('keeps what it judged when the lab is not whole again in time', async () => {
-    const heal = () => Promise.reject(new DeadlinePassed('the lab', 5));
+    const heal = () => Promise.reject(serviceError('DEADLINE_PASSED', 'the lab', 5));
     const breaks: Work = async (stage) => {
       await stage.inject(stuck);
       return { ...held, verdict: 'violated' };
@@ -112,7 +116,7 @@ describe('an interrupted play', () => {
     const interruption = new AbortController();
     const rests: Work = async (stage, fault) => {
       await stage.inject(fault('one'));
-      interruption.abort(new Interrupted());
+      interruption.abort(labError('INTERRUPTED'));
       await stage.rest(60_000);
       return held;
     };
@@ -127,7 +131,7 @@ describe('an interrupted play', () => {
   test('is not waited for when the lab ends with the command', async () => {
     const interruption = new AbortController();
     const { result } = played(never, { interruption, endsWithLab: true });
-    interruption.abort(new Interrupted());
+    interruption.abort(labError('INTERRUPTED'));
     expect(await result).toMatchObject({ verdict: 'unknown', isInterrupted: true });
   });
 });

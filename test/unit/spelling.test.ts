@@ -1,7 +1,7 @@
 /** A name that is not known, and the known one that it is likely to mean. */
 import { expect, test } from 'vitest';
-import { UnknownDrill, UnknownRace, UnknownServer } from '../../src/lab/errors.ts';
-import { UnknownRung } from '../../src/service/errors.ts';
+import { labError } from '../../src/lab/errors.ts';
+import { serviceError } from '../../src/service/errors.ts';
 import { didYouMean } from '../../src/service/spelling.ts';
 
 test.each([
@@ -18,10 +18,12 @@ test('is the nearest of several', () => {
   expect(didYouMean('redis2', ['redis-1', 'redis-2'])).toBe(' Did you mean redis-2?');
 });
 
-test.each([UnknownRung, UnknownRace, UnknownDrill, UnknownServer])(
-  'the sentence of %o has it',
-  (Unknown) => {
-    const { message } = new Unknown('two-proceses', ['two-processes']);
-    expect(message).toContain('"two-proceses". Did you mean two-processes?');
-  },
-);
+const names = ['two-proceses', ['two-processes']] as const;
+test.each([
+  serviceError('UNKNOWN_RUNG', ...names),
+  ...(['UNKNOWN_RACE', 'UNKNOWN_DRILL', 'UNKNOWN_SERVER'] as const).map((code) =>
+    labError(code, ...names),
+  ),
+])('the sentence of $code has it', ({ message }) => {
+  expect(message).toContain('"two-proceses". Did you mean two-processes?');
+});

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { errorsInChinese } from '../../src/cli/errors-zh.ts';
 import { addExercise, addHuntBug } from '../../src/cli/exercise.ts';
 import { languageOf } from '../../src/cli/options.ts';
 import { addWorkshop } from '../../src/cli/workshop.ts';
@@ -280,18 +279,6 @@ test.each(['docs/errata.md', 'docs/zh/errata.md'])('%s lists the errata by comma
 });
 
 describe('the errors of the command line', () => {
-  const source = ['src/service/errors.ts', 'src/lab/errors.ts'].map(read).join('\n');
-  const codes = [...source.matchAll(/readonly code(?:: [^=;]+)?(?: = |;|: )[^;]*;?/g)].flatMap(
-    ([line]) => [...line.matchAll(/'([A-Z\d_]+)'/g)].map(([, code]) => code),
-  );
-
-  test('all have a sentence in Chinese, and no other one has', () => {
-    expect(codes.length).toBeGreaterThan(90);
-    expect(Object.keys(errorsInChinese).sort()).toEqual([...new Set(codes)].sort());
-    for (const sentence of Object.values(errorsInChinese))
-      expect(sentence).toMatch(/[\u4e00-\u9fff]/);
-  });
-
   test.each([
     ['zh', ['race', '--language', 'zh'], undefined],
     ['zh', ['race', '--language=zh'], undefined],

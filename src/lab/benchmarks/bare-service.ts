@@ -1,16 +1,17 @@
 /** The bare processes that a purchase is compared with: as many as there are instances. */
+
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { asBatchWork } from '../environment/processes.ts';
 import { barePath, nodePath } from '../environment/servers/nginx.ts';
-import { BareInstanceEnded } from '../errors.ts';
+import { labError } from '../errors.ts';
 
 const program = fileURLToPath(
   new URL('../../../dist/lab/benchmarks/bare-instance.js', import.meta.url),
 );
 
-/** Runs `work` while a bare process listens at each port or socket. @throws BareInstanceEnded */
+/** Runs `work` while a bare process listens at each port or socket. @throws BARE_INSTANCE_ENDED */
 export async function withBareService<T>(
   upstreams: readonly (number | string)[],
   work: (pids: readonly number[]) => Promise<T>,
@@ -35,5 +36,5 @@ function likeServers(): ForkOptions {
 async function listening(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit').then(() => 'ended');
   const first = await Promise.race([once(child, 'message'), ended]);
-  if (first === 'ended') throw new BareInstanceEnded(child.spawnargs.at(-3) ?? '');
+  if (first === 'ended') throw labError('BARE_INSTANCE_ENDED', child.spawnargs.at(-3) ?? '');
 }

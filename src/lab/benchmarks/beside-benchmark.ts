@@ -3,7 +3,7 @@
  * the machine hits both. One function measures both. An answer counts when it says that it sold,
  * and an order when it is in the database.
  */
-import { DeadlinePassed } from '../../service/errors.ts';
+import { isServiceError } from '../../service/errors.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { RoleProcess } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfRecording } from './faults-of-figures.ts';
@@ -173,7 +173,7 @@ async function measureSeller(
 
 /** Then fewer orders are recorded than were accepted, which is a fault of the figures. */
 function isTooLate(error: unknown): void {
-  if (!(error instanceof DeadlinePassed)) throw error;
+  if (!isServiceError(error, 'DEADLINE_PASSED')) throw error;
 }
 
 function summarize({ lab, load }: Bench, name: string, pairs: readonly Pair[]): BesideBenchmark {

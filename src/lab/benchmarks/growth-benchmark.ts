@@ -4,8 +4,9 @@
  * command keeps itself does not grow with the orders: a slice of the load is forgotten when its
  * line is written.
  */
+
 import type { RungName } from '../../service/ladder/rungs.ts';
-import { OrdersNeedScript } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
 import { labProcesses } from './lab-processes.ts';
 import { type Bench, measureSale, putVoucherOnSale } from './measure.ts';
@@ -78,9 +79,9 @@ const flat: readonly [Target, (row: GrowthRow) => Spread | null][] = [
   ],
 ];
 
-/** Before the lab starts. @throws OrdersNeedScript */
+/** Before the lab starts. @throws ORDERS_NEED_SCRIPT */
 export function refuseManyByHttp(orders: number): void {
-  if (orders > mostByHttp) throw new OrdersNeedScript(mostByHttp);
+  if (orders > mostByHttp) throw labError('ORDERS_NEED_SCRIPT', mostByHttp);
 }
 
 export async function benchmarkGrowth(

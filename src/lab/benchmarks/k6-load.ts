@@ -1,10 +1,11 @@
 /** The load generator of an open model: requests are due at a fixed rate, however slow it is. */
+
 import { accessSync, constants } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { z } from 'zod';
 import { programPath } from '../environment/processes.ts';
-import { ProgramMissing } from '../errors.ts';
+import { labError } from '../errors.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -44,7 +45,7 @@ export async function runK6Load(
   return K6Result.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''));
 }
 
-/** Of `npm run setup -- --with-k6`, or on PATH. @throws ProgramMissing */
+/** Of `npm run setup -- --with-k6`, or on PATH. @throws PROGRAM_MISSING */
 function k6Path(): string {
   const own = `${root}.lockstep/bin/k6`;
   try {
@@ -54,7 +55,7 @@ function k6Path(): string {
     try {
       return programPath('k6');
     } catch {
-      throw new ProgramMissing('k6', 'npm run setup -- --with-k6');
+      throw labError('PROGRAM_MISSING', 'k6', 'npm run setup -- --with-k6');
     }
   }
 }

@@ -2,10 +2,11 @@
  * One cycle of a lock: acquire and release. There is one for each lock of the ladder, and two for
  * comparison.
  */
+
 import { Mutex as SemaphoreMutex } from 'redis-semaphore';
 import type { Connections } from '../../service/connections/connections.ts';
 import { loadScript, runScript } from '../../service/connections/scripts.ts';
-import { DeadlinePassed } from '../../service/errors.ts';
+import { serviceError } from '../../service/errors.ts';
 import { lockFactories } from '../../service/ladder/factories.ts';
 import type { Lock } from '../../service/locks/lock.ts';
 
@@ -34,7 +35,7 @@ const cycleOf =
     const askedAt = performance.now();
     const lease = await lock.acquire(resource, { waitMs });
     const waitedMs = performance.now() - askedAt;
-    if (!lease) throw new DeadlinePassed(`the lock on ${resource}`, waitMs);
+    if (!lease) throw serviceError('DEADLINE_PASSED', `the lock on ${resource}`, waitMs);
     await lease.release();
     return waitedMs;
   };

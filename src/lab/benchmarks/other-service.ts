@@ -1,10 +1,11 @@
 /** Another service that sells: its address, what proves that it sold, what counts its orders. */
+
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import mysql from 'mysql2/promise';
 import { z } from 'zod';
 import { LockstepError } from '../../service/errors.ts';
-import { OtherServiceInvalid } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { cpuRoles, type RoleProcess } from './cpu-by-role.ts';
 import type { Tokens } from './wrk.ts';
 
@@ -33,7 +34,7 @@ export interface OtherService {
   readonly count: { readonly database: string; readonly query: string } | undefined;
 }
 
-/** @throws OtherServiceInvalid */
+/** @throws OTHER_SERVICE_INVALID */
 export function readOtherService(file: string): OtherService {
   try {
     const { tokens, processes, ...service } = Description.parse(
@@ -47,13 +48,13 @@ export function readOtherService(file: string): OtherService {
   } catch (error) {
     if (error instanceof LockstepError) throw error;
     const reason = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
-    throw new OtherServiceInvalid(file, reason);
+    throw labError('OTHER_SERVICE_INVALID', file, reason);
   }
 }
 
 function tokensIn(file: string): Tokens {
   const count = readFileSync(file, 'utf8').split('\n').filter(Boolean).length;
-  if (count === 0) throw new OtherServiceInvalid(file, 'it has no token');
+  if (count === 0) throw labError('OTHER_SERVICE_INVALID', file, 'it has no token');
   return { file, count, next: 0 };
 }
 

@@ -1,7 +1,8 @@
 /** The figures of an earlier run of `bench`: the file `bench.json` in its folder. */
+
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { NoRecordedBench } from '../errors.ts';
+import { labError } from '../errors.ts';
 import type { RecordedFigures } from './targets.ts';
 
 const Recorded = z.object({
@@ -13,12 +14,12 @@ const Recorded = z.object({
   ),
 });
 
-/** @throws NoRecordedBench */
+/** @throws NO_RECORDED_BENCH */
 export function readRecordedFigures(file: string): RecordedFigures {
   try {
     const { targets } = Recorded.parse(JSON.parse(readFileSync(file, 'utf8')));
     return new Map(targets.flatMap(({ name, measured }) => (measured ? [[name, measured]] : [])));
   } catch (cause) {
-    throw new NoRecordedBench(file, cause);
+    throw labError('NO_RECORDED_BENCH', file).causedBy(cause);
   }
 }

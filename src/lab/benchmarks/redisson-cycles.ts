@@ -2,6 +2,7 @@
  * A real Redisson client beside the locks of the ladder: a JVM that acquires and releases
  * `redisson.getLock` again and again, on the same Redis and in the same rounds.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
@@ -9,13 +10,13 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { LockstepError } from '../../service/errors.ts';
 import { programPath } from '../environment/processes.ts';
-import { RedissonEnded } from '../errors.ts';
+import { labError } from '../errors.ts';
 
 export const redissonLock = 'Redisson (getLock)';
 
 export interface Redisson {
   readonly pid: number;
-  /** Cycles of acquire and release for so long. @throws RedissonEnded */
+  /** Cycles of acquire and release for so long. @throws REDISSON_ENDED */
   repeat(lock: string, forMs: number): Promise<{ cyclesPerSecond: number; p99Ms: number }>;
   close(): void;
 }
@@ -36,14 +37,14 @@ export function missingForRedisson(): string | null {
   return `its jars: mvn -f test/redisson/pom.xml dependency:copy-dependencies -DoutputDirectory=${jars}`;
 }
 
-/** @throws RedissonEnded when it cannot reach the Redis. */
+/** @throws REDISSON_ENDED when it cannot reach the Redis. */
 export async function openRedisson(redisUrl: string): Promise<Redisson> {
   const child = spawn(programPath('java'), ['-cp', `${jars}/*`, program, redisUrl], {
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const next = lineReader(child);
   await next();
-  if (child.pid === undefined) throw new RedissonEnded();
+  if (child.pid === undefined) throw labError('REDISSON_ENDED');
   return {
     pid: child.pid,
     repeat: async (lock, forMs) => {
@@ -57,12 +58,12 @@ export async function openRedisson(redisUrl: string): Promise<Redisson> {
 }
 
 function lineReader(child: ChildProcess): () => Promise<string> {
-  if (!child.stdout) throw new RedissonEnded();
+  if (!child.stdout) throw labError('REDISSON_ENDED');
   const lines = createInterface(child.stdout);
   const ended = once(lines, 'close').then(() => null);
   return async () => {
     const line = await Promise.race([once(lines, 'line'), ended]);
-    if (line === null) throw new RedissonEnded();
+    if (line === null) throw labError('REDISSON_ENDED');
     return String(line[0]);
   };
 }

@@ -10,7 +10,7 @@ import type { RungName } from '../../service/ladder/rungs.ts';
 import { openOrderIds } from '../../service/order-ids/open-order-ids.ts';
 import { openVouchers } from '../../service/purchase/vouchers.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { UnknownVoucher } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { orderDepth } from '../stage/order-depth.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import { beginCpuPeriod, type CpuByRole, sumOfServers } from './cpu-by-role.ts';
@@ -46,7 +46,7 @@ export interface Seller {
 const ordersOfSlice = 20_000;
 const recordedWithinMs = 300_000;
 
-/** @throws UnknownVoucher */
+/** @throws UNKNOWN_VOUCHER */
 export async function scriptBuyer(
   bench: Bench,
   rung: RungName,
@@ -55,7 +55,7 @@ export async function scriptBuyer(
   const { connections, lab, load, signal } = bench;
   const { purchase } = await openRung(rung, connections, { onReleaseFailed: () => {} });
   const voucher = await openVouchers(connections).find(voucherId);
-  if (!voucher) throw new UnknownVoucher(voucherId);
+  if (!voucher) throw labError('UNKNOWN_VOUCHER', voucherId);
   const orderIds = await openOrderIds(connections, pino({ level: 'silent' }));
   const depth = orderDepth(connections, rung);
   const sellTo = async (userId: string): Promise<string> => {

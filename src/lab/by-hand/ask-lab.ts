@@ -3,7 +3,7 @@ import type { Lab } from '../environment/lab.ts';
 import { withRedis } from '../environment/replication.ts';
 import { type AskedFault, askFault, takesFaults } from './asked-faults.ts';
 
-/** @returns what was done; null when no experiment takes faults. @throws FaultNotTaken */
+/** @returns what was done; null when no experiment takes faults. @throws the error it answered */
 export const askLab = (lab: Lab, asked: AskedFault): Promise<string | null> =>
   withRedis(lab.portOf('redis-lab'), async (redis) =>
     (await takesFaults(redis)) ? askFault(redis, asked) : null,

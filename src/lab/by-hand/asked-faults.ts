@@ -2,10 +2,11 @@
  * Faults that somebody asks for while an experiment has the lab: a terminal or the page asks,
  * through the Redis of the lab, and the experiment does it. So each of them is in its record.
  */
+
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { LockstepError } from '../../service/errors.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { FaultNotTaken } from '../errors.ts';
 import type { FaultVerb } from '../faults/by-hand.ts';
 
 /** `start` and `resume` mend one server, `heal` all of them; `end` ends the load. */
@@ -39,7 +40,7 @@ const answerWithinSeconds = 60;
 export const takesFaults = async (redis: Redis): Promise<boolean> =>
   (await redis.exists(keys.taker)) === 1;
 
-/** @returns what was done. @throws FaultNotTaken, DeadlinePassed */
+/** @returns what was done. @throws the error that the experiment answered, or DEADLINE_PASSED */
 export async function askFault(redis: Redis, asked: AskedFault): Promise<string> {
   const id = randomUUID();
   await redis.rpush(keys.asked, JSON.stringify({ id, ...asked }));
@@ -51,7 +52,7 @@ export async function askFault(redis: Redis, asked: AskedFault): Promise<string>
   });
   const answer = JSON.parse(text ?? '{}') as FaultAnswer;
   if ('done' in answer) return answer.done;
-  throw new FaultNotTaken(answer.code, answer.message);
+  throw new LockstepError(answer.code, answer.message);
 }
 
 /**

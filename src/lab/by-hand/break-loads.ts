@@ -2,8 +2,9 @@
  * The loads of a sale that is broken by hand: the same purchases at the same moments on each of its
  * rungs. Each rung has clients of its own, so that a slow one keeps no buyer of the other waiting.
  */
+
 import type { RungName } from '../../service/ladder/rungs.ts';
-import { K6Failed } from '../errors.ts';
+import { labError } from '../errors.ts';
 import type { Answered } from '../stage/events.ts';
 import type { Load, Stage } from '../stage/stage.ts';
 import { runK6 } from '../workload/k6.ts';
@@ -112,7 +113,7 @@ async function duringK6<T>(
   const worked = await work([{ rung, voucherId, answers }], ending);
   const { exitCode, summary, errors } = await running;
   stage.emit({ kind: 'load-ended', name: rung });
-  if (answers.length === 0) throw new K6Failed(exitCode, errors || summary);
+  if (answers.length === 0) throw labError('K6_FAILED', exitCode, errors || summary);
   for (const line of summary.split('\n').filter((each) => /^ {2}[✓✗?] /.test(each)))
     stage.note(`k6: ${line.trim()}`);
   return worked;

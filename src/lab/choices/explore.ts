@@ -1,6 +1,6 @@
-/** Every order of the choices, each played once: the first one to the end, then where it forks. */
 import { LockstepError } from '../../service/errors.ts';
-import { OrderNotReplayed } from '../errors.ts';
+import { labError } from '../errors.ts';
+/** Every order of the choices, each played once: the first one to the end, then where it forks. */
 
 /** One whole play: for each choice, the lane that was moved and the lanes that could have been. */
 export interface Walk {
@@ -15,7 +15,7 @@ const mostTries = 3;
 /**
  * @param play plays these choices, and then goes on to the end with the first lane that can go
  * @yields each play
- * @throws OrderNotReplayed, or the error of the play, after three tries
+ * @throws ORDER_NOT_REPLAYED, or the error of the play, after three tries
  */
 export async function* everyOrder<Played extends Walk>(play: Play<Played>): AsyncGenerator<Played> {
   const open: { choices: string; could: readonly string[] }[] = [{ choices: '', could: [] }];
@@ -48,7 +48,7 @@ async function replayed<Played extends Walk>(
       const could = played.steps.map((step) => step.could.join(''));
       const isSame = known.every((lanes, index) => could[index] === lanes);
       if (choicesOf(played).startsWith(prefix) && isSame) return played;
-      throw new OrderNotReplayed(prefix, choicesOf(played));
+      throw labError('ORDER_NOT_REPLAYED', prefix, choicesOf(played));
     } catch (error) {
       if (!(error instanceof LockstepError) || tries === mostTries) throw error;
     }

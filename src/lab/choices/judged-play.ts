@@ -1,11 +1,12 @@
 /** Plays choices on a fresh voucher, and audits it. */
+
 import { audit } from '../../service/audit/audit.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
 import type { Finding } from '../../service/audit/finding.ts';
 import type { CheckName } from '../../service/domain.ts';
 import { claimOf } from '../../service/ladder/claims.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
-import { ChoicesDisturbed } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { isAboutData, ordinaryRefusals } from '../races/race-verdict.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Walk } from './explore.ts';
@@ -58,7 +59,7 @@ export async function serveLanes(stage: Stage, lanes: number): Promise<void> {
   await stage.connections.ready();
 }
 
-/** @throws ChoicesDisturbed, DeadlinePassed: then it proves nothing */
+/** @throws CHOICES_DISTURBED, DEADLINE_PASSED: then it proves nothing */
 export async function judgedPlay(
   stage: Stage,
   request: PlayRequest,
@@ -118,10 +119,10 @@ async function walk(
 async function judge(play: ChoicePlay): Promise<Pick<JudgedPlay, 'violated' | 'facts'>> {
   const facts = await play.facts(true);
   const odd = facts.attempts?.find((attempt) => isOdd(attempt) && !play.explains(attempt));
-  if (odd) throw new ChoicesDisturbed(`a purchase was ${odd.outcome}: ${odd.reason}`);
+  if (odd) throw labError('CHOICES_DISTURBED', `a purchase was ${odd.outcome}: ${odd.reason}`);
   const findings = audit(facts).findings.filter(({ check }) => isAboutData(check));
   const doubt = findings.find(({ verdict }) => verdict === 'unknown');
-  if (doubt) throw new ChoicesDisturbed(`${doubt.check}: ${doubt.first}`);
+  if (doubt) throw labError('CHOICES_DISTURBED', `${doubt.check}: ${doubt.first}`);
   return { facts, violated: findings.filter(({ verdict }) => verdict === 'violated') };
 }
 

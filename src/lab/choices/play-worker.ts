@@ -2,11 +2,12 @@
  * The order worker in a play of choices. It takes an order by itself, and stands with it until it
  * is moved: before the order is recorded, and before the queue hears that it is.
  */
+
 import { queuedIn, type SalePlace, salePlaceOf } from '../../service/audit/collect.ts';
 import type { Circumstance, Rung } from '../../service/ladder/rung.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
-import { UnknownVoucher } from '../errors.ts';
+import { labError } from '../errors.ts';
 import type { Undo, WatchedFault } from '../faults/fault.ts';
 import { restartServer } from '../faults/processes/restart-server.ts';
 import { stopWorkers } from '../faults/processes/stop-workers.ts';
@@ -51,7 +52,7 @@ export class PlayWorker {
   /** From now on the orders of this play stop it. */
   static async arm(of: WorkerPlay): Promise<PlayWorker> {
     const sale = await salePlaceOf(of.stage.connections, of.voucherId);
-    if (!sale) throw new UnknownVoucher(of.voucherId);
+    if (!sale) throw labError('UNKNOWN_VOUCHER', of.voucherId);
     await of.player.armWorker();
     return new PlayWorker(of, sale);
   }

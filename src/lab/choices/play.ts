@@ -2,14 +2,15 @@
  * Lanes that somebody moves: each choice runs one lane to its next stop. A choice is over when
  * nothing moves any more: every lane stands, is answered, or waits for another one.
  */
+
 import { collectFacts } from '../../service/audit/collect.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
-import { DeadlinePassed } from '../../service/errors.ts';
+import { serviceError } from '../../service/errors.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
-import { UnknownVoucher } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { answerLost, type PlayEvent, type PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Player } from '../stage/player.ts';
@@ -138,7 +139,7 @@ export class ChoicePlay {
     return this.lanes.filter((lane) => canMove(this.#place(lane)));
   }
 
-  /** @throws DeadlinePassed when a lane moves and does not arrive. */
+  /** @throws DEADLINE_PASSED when a lane moves and does not arrive. */
   async choose(choice: string): Promise<Choice> {
     const startedAt = performance.now();
     const act = actOf(choice);
@@ -263,7 +264,7 @@ export class ChoicePlay {
     const { connections, tries } = this.#stage;
     if (isFinal && this.#rung.queue && !this.#worker) await ownQueueEmpty(connections, voucherId);
     const collected = await collectFacts(connections, voucherId);
-    if (!collected) throw new UnknownVoucher(voucherId);
+    if (!collected) throw labError('UNKNOWN_VOUCHER', voucherId);
     return { ...collected, attempts: tries.filter((each) => each.voucherId === voucherId) };
   }
 
@@ -353,7 +354,11 @@ export class ChoicePlay {
         return this.#worker?.giveUp();
       await this.#stage.rest(lookEveryMs);
     }
-    throw new DeadlinePassed(`${this.#moving().join(', ')} to stand still`, stillWithinMs);
+    throw serviceError(
+      'DEADLINE_PASSED',
+      `${this.#moving().join(', ')} to stand still`,
+      stillWithinMs,
+    );
   }
 
   #waitsInVain(lane: string): boolean {

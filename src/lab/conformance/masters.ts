@@ -1,4 +1,5 @@
 /** Three Redis masters of the clauses: killed, paused, and emptied between two clauses. */
+
 import { Redis } from 'ioredis';
 import { loadingRetryMs } from '../../service/connections/redis.ts';
 import { freePorts } from '../environment/ports.ts';
@@ -6,7 +7,7 @@ import { isAlive, type ProcessRef } from '../environment/process-table.ts';
 import { killWithChildren, signalProcess, startProcess } from '../environment/processes.ts';
 import { redisServer } from '../environment/servers/redis.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { Interrupted } from '../errors.ts';
+import { labError } from '../errors.ts';
 
 const count = 3;
 const answersWithinMs = 10_000;
@@ -42,7 +43,7 @@ class Master {
   }
 
   async start(): Promise<void> {
-    if (this.#isOver) throw new Interrupted();
+    if (this.#isOver) throw labError('INTERRUPTED');
     await this.#server.prepare?.();
     this.#process = startProcess(this.#server.program());
     await waitUntil(`the Redis on ${this.port}`, answersWithinMs, () => this.#server.answers());

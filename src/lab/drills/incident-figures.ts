@@ -1,6 +1,7 @@
 /** What the incidents of `alive-not-consuming` cost, and whether each was survived. Pure. */
+
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
-import { DeadlinePassed } from '../../service/errors.ts';
+import { isServiceError } from '../../service/errors.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import { type Audited, drillVerdict, findingsOf, notHeldTexts } from './audited.ts';
@@ -33,7 +34,7 @@ export async function playInOrder(
     try {
       seen.push(await play(incident));
     } catch (error) {
-      if (!(error instanceof DeadlinePassed)) throw error;
+      if (!isServiceError(error, 'DEADLINE_PASSED')) throw error;
       return { seen, unfinished: [`${incident.name}: ${error.message}`] };
     }
   }

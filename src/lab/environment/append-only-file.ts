@@ -3,9 +3,10 @@
  * `kill -9` loses nothing of what is written, because the page cache survives it; a power loss
  * keeps only what was synced.
  */
+
 import { appendFileSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { SyncsNotSeen } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { withRedis } from './replication.ts';
 
 /** The part that Redis writes to now. @param data the folder of the Redis */
@@ -90,13 +91,13 @@ const policyOf = (port: number): Promise<string> =>
     return policy;
   });
 
-/** Redis names its threads. @throws SyncsNotSeen */
+/** Redis names its threads. @throws SYNCS_NOT_SEEN */
 function syncThread(pid: number): string {
   const threads = readdirSync(`/proc/${pid}/task`);
   const found = threads.find((thread) =>
     readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').startsWith('bio_aof'),
   );
-  if (!found) throw new SyncsNotSeen(pid);
+  if (!found) throw labError('SYNCS_NOT_SEEN', pid);
   return found;
 }
 

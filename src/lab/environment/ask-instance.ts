@@ -2,9 +2,10 @@
  * Requests to one instance of the lab, past nginx: for the faults inside a process, and for its
  * profile.
  */
+
 import { z } from 'zod';
 import { signToken } from '../../service/http/tokens.ts';
-import { InstanceRefused, UnknownServer } from '../errors.ts';
+import { labError } from '../errors.ts';
 import type { LabServer } from './lab-server.ts';
 import { instanceNames, type ServiceShape } from './servers/service.ts';
 
@@ -17,7 +18,7 @@ interface Instances {
   portOf(name: string): number;
 }
 
-/** Its event loop stands still for so long. @throws InstanceRefused */
+/** Its event loop stands still for so long. @throws INSTANCE_REFUSED */
 export async function blockEventLoop(
   lab: Instances,
   instance: string,
@@ -42,7 +43,7 @@ const Clock = z.object({ mostAheadMs: z.int() });
 
 /**
  * Its wall clock is ahead by so much; behind, when it is negative.
- * @returns the most that it was ever ahead, in milliseconds. @throws InstanceRefused
+ * @returns the most that it was ever ahead, in milliseconds. @throws INSTANCE_REFUSED
  */
 export async function stepClock(lab: Instances, instance: string, byMs: number): Promise<number> {
   const answer = await ask(lab, instance, `step-clock?ms=${byMs}`);
@@ -51,7 +52,7 @@ export async function stepClock(lab: Instances, instance: string, byMs: number):
 
 /**
  * An instance that was ahead has made order ids of a time that has not come, and makes no more
- * until then. So it is replaced. @throws InstanceRefused
+ * until then. So it is replaced. @throws INSTANCE_REFUSED
  */
 export async function setClockRight(
   lab: Instances & { server(name: string): LabServer },
@@ -60,7 +61,7 @@ export async function setClockRight(
   if ((await stepClock(lab, instance, 0)) > 0) await lab.server(instance).kill();
 }
 
-/** The lease of this purchase is over there, as if its time had passed. @throws InstanceRefused */
+/** The lease of this purchase is over there, as if its time had passed. @throws INSTANCE_REFUSED */
 export async function endLeaseIn(
   lab: Instances,
   instance: string,
@@ -69,7 +70,7 @@ export async function endLeaseIn(
   await ask(lab, instance, `end-lease?request=${encodeURIComponent(requestId)}`);
 }
 
-/** What it does for so long from now on, as a CPU profile of V8. @throws InstanceRefused */
+/** What it does for so long from now on, as a CPU profile of V8. @throws INSTANCE_REFUSED */
 export async function takeProfile(
   lab: Instances,
   instance: string,
@@ -80,15 +81,15 @@ export async function takeProfile(
 
 async function ask(lab: Instances, instance: string, path: string, takesMs = 0): Promise<Response> {
   const instances = instanceNames(lab.shape);
-  if (!instances.includes(instance)) throw new UnknownServer(instance, instances);
+  if (!instances.includes(instance)) throw labError('UNKNOWN_SERVER', instance, instances);
   const token = await signToken(lab.tokenSecret, '1', 'operator');
   const answer = await fetch(`http://127.0.0.1:${lab.portOf(instance)}/lab/${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, connection: 'close' },
     signal: AbortSignal.timeout(answersWithinMs + takesMs), // A paused instance does not answer.
   }).catch((cause: unknown) => {
-    throw new InstanceRefused(instance, 'nothing', cause);
+    throw labError('INSTANCE_REFUSED', instance, 'nothing').causedBy(cause);
   });
-  if (!answer.ok) throw new InstanceRefused(instance, answer.status);
+  if (!answer.ok) throw labError('INSTANCE_REFUSED', instance, answer.status);
   return answer;
 }

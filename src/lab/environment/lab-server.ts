@@ -1,5 +1,5 @@
 /** One program of the lab, as a fault sees it. */
-import { UnknownServer } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { childrenWith, type ProcessRef } from './process-table.ts';
 import { killWithChildren, pauseWithChildren, signalProcess, stopProcess } from './processes.ts';
 import { waitUntil } from './wait-until.ts';
@@ -21,12 +21,13 @@ export interface LabServer {
 /** Until the primary of the service has replaced a dead process; it waits longer each time. */
 const replacedWithinMs = 10_000;
 
-/** An instance or an order worker, while it runs. @throws UnknownServer */
+/** An instance or an order worker, while it runs. @throws UNKNOWN_SERVER */
 export function processOf(name: string, service: ProcessRef): ProcessRef {
   const children = childrenWith('INSTANCE', service.pid);
   const found = children.find(({ value }) => value === name);
   if (found) return found;
-  throw new UnknownServer(
+  throw labError(
+    'UNKNOWN_SERVER',
     name,
     children.map(({ value }) => value),
   );

@@ -9,14 +9,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import { saleKeys } from '../../service/connections/sale-keys.ts';
-import {
-  Interrupted,
-  NetworkMissing,
-  RedisRefused,
-  ServerDown,
-  ServerEnded,
-  UnknownServer,
-} from '../errors.ts';
+import { labError } from '../errors.ts';
 import { redisAppends } from './append-only-file.ts';
 import { setClockRight } from './ask-instance.ts';
 import { giveAllBack, giveBack, isKept } from './data-folder.ts';
@@ -218,7 +211,8 @@ export class Lab {
       last = (await answer()) ?? '';
       return !last.startsWith('NOREPLICAS');
     });
-    if (last !== 'OK' && !last.startsWith('READONLY')) throw new RedisRefused('redis-main', last);
+    if (last !== 'OK' && !last.startsWith('READONLY'))
+      throw labError('REDIS_REFUSED', 'redis-main', last);
   }
 
   /**
@@ -315,13 +309,13 @@ export class Lab {
 
   /**
    * A server of the lab, or a process of the service, by name: for faults.
-   * @throws UnknownServer
+   * @throws UNKNOWN_SERVER
    */
   server(name: string): LabServer {
     if (this.servers.some((each) => each.name === name)) return this.#ownServer(name);
     const service = this.#running('service');
     const known = [...this.servers.map((each) => each.name), ...processNames(this.shape)];
-    if (!known.includes(name)) throw new UnknownServer(name, known);
+    if (!known.includes(name)) throw labError('UNKNOWN_SERVER', name, known);
     return serviceProcess(name, service);
   }
 
@@ -361,14 +355,14 @@ export class Lab {
     if (this.#running(name).hasFullDisk) await this.clearDisk(name);
   }
 
-  /** What the lab must have for a fault. @throws NetworkMissing */
+  /** What the lab must have for a fault. @throws NETWORK_MISSING */
   network(needed: Network): LabNetwork {
     const present = networkOf(this.shape);
-    if (present !== needed) throw new NetworkMissing(needed, present);
+    if (present !== needed) throw labError('NETWORK_MISSING', needed, present);
     return this.#network();
   }
 
-  /** The files of a server. @throws UnknownServer */
+  /** The files of a server. @throws UNKNOWN_SERVER */
   dataFolder(name: string): string {
     this.#running(name);
     return join(this.#folder, name);
@@ -378,7 +372,7 @@ export class Lab {
     return join(this.#folder, `${name}.log`);
   }
 
-  /** Of a server, or of a process of the service. @throws UnknownServer */
+  /** Of a server, or of a process of the service. @throws UNKNOWN_SERVER */
   pidOf(name: string): number {
     const server = this.servers.find((each) => each.name === name);
     return server?.pid ?? processOf(name, this.#running('service')).pid;
@@ -394,11 +388,11 @@ export class Lab {
 
   /**
    * A Redis cannot write to its files, until `clearDisk` or another start. It may end because of
-   * that. @throws UnknownServer, ServerDown
+   * that. @throws UNKNOWN_SERVER, SERVER_DOWN
    */
   async fillDisk(name: string): Promise<void> {
     const server = this.#running(name);
-    if (!isAlive(server)) throw new ServerDown(name);
+    if (!isAlive(server)) throw labError('SERVER_DOWN', name);
     server.hasFullDisk = true; // First, so that it can be cleared whatever happens next.
     this.#save();
     await refuseFileWrites(server.pid);
@@ -415,7 +409,7 @@ export class Lab {
     await this.#startAgain(name);
   }
 
-  /** @throws UnknownServer */
+  /** @throws UNKNOWN_SERVER */
   portOf(name: string): number {
     const index = instanceNames(this.shape).indexOf(name);
     return index < 0 ? this.#running(name).port : this.#state.ports.api + index;
@@ -439,7 +433,7 @@ export class Lab {
     }));
   }
 
-  /** Of a server, or of a process of the service. @throws UnknownServer */
+  /** Of a server, or of a process of the service. @throws UNKNOWN_SERVER */
   stateOf(name: string): 'runs' | 'paused' | 'stopped' {
     this.server(name);
     const own = this.#state.running.find((each) => each.name === name);
@@ -481,7 +475,7 @@ export class Lab {
   async #startAll(servers: readonly Server[], progress: Progress): Promise<void> {
     await Promise.all(servers.map((server) => server.prepare?.()));
     for (const server of servers) {
-      if (this.#refusesStarts) throw new Interrupted();
+      if (this.#refusesStarts) throw labError('INTERRUPTED');
       const ref = startProcess(server.program());
       this.#state.running.push({ ...ref, name: server.name, port: server.port });
       this.#save();
@@ -543,7 +537,7 @@ export class Lab {
   async #startAgain(name: string): Promise<void> {
     const server = this.#all().find((each) => each.name === name);
     if (!server || isAlive(this.#running(name))) return;
-    if (this.#refusesStarts) throw new Interrupted();
+    if (this.#refusesStarts) throw labError('INTERRUPTED');
     await server.prepare?.();
     const fresh = { ...startProcess(server.program()), name, port: server.port };
     this.#state.running = this.#state.running.map((each) => (each.name === name ? fresh : each));
@@ -561,7 +555,8 @@ export class Lab {
   #running(name: string): Running {
     const server = this.#state.running.find((each) => each.name === name);
     if (!server)
-      throw new UnknownServer(
+      throw labError(
+        'UNKNOWN_SERVER',
         name,
         this.servers.map((each) => each.name),
       );
@@ -589,8 +584,8 @@ export class Lab {
     const hasEnded = () => !this.servers.some((server) => server.name === name && server.alive);
     const log = this.logFile(name);
     await waitUntil(`${name} on port ${port} (see ${log})`, startWithinMs, () => {
-      if (this.#refusesStarts) throw new Interrupted();
-      if (hasEnded()) throw new ServerEnded(name, log);
+      if (this.#refusesStarts) throw labError('INTERRUPTED');
+      if (hasEnded()) throw labError('SERVER_ENDED', name, log);
       return answers();
     });
   }

@@ -1,15 +1,16 @@
 /** Loopback ports: the preferred port, or the next free one. */
+
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { NoFreePorts } from '../errors.ts';
+import { labError } from '../errors.ts';
 
-/** Searches upwards for free ports in a row. @returns the first of `count` @throws NoFreePorts */
+/** Searches upwards for free ports in a row. @returns the first of `count` @throws NO_FREE_PORTS */
 export async function freePorts(preferred: number, count = 1): Promise<number> {
   for (let first = preferred; first < preferred + 2_000; first++) {
     const row = Array.from({ length: count }, (_, index) => first + index);
     if (await areFree(row)) return first;
   }
-  throw new NoFreePorts(preferred);
+  throw labError('NO_FREE_PORTS', preferred);
 }
 
 /** The port of a Redis Cluster node for the other nodes, beside its own. */

@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { ProgramMissing } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { isAlive, isPaused, type ProcessRef, processRef, signalTarget } from './process-table.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -50,7 +50,7 @@ export function startProcess(program: Program): ProcessRef {
   child.on('error', () => {}); // Without a pid nothing started; reported below.
   child.unref();
   const ref = child.pid === undefined ? null : processRef(child.pid);
-  if (!ref) throw new ProgramMissing(command);
+  if (!ref) throw labError('PROGRAM_MISSING', command);
   return ref;
 }
 
@@ -97,14 +97,14 @@ export function signalProcess(ref: ProcessRef, signal: NodeJS.Signals): void {
   }
 }
 
-/** @throws ProgramMissing */
+/** @throws PROGRAM_MISSING */
 export function programPath(name: string): string {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
   for (const folder of folders) {
     const path = join(folder, name);
     if (isExecutable(path)) return path;
   }
-  throw new ProgramMissing(name);
+  throw labError('PROGRAM_MISSING', name);
 }
 
 function isExecutable(path: string): boolean {

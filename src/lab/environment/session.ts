@@ -5,7 +5,7 @@
 
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Interrupted, LabBusy, LabHasFault, OtherDatabase } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { interruptible } from './interruptible.ts';
 import { defaultShape, Lab, type Progress, type StartOptions } from './lab.ts';
 import { processRef } from './process-table.ts';
@@ -39,8 +39,8 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * code 130.
  * @param options the database: without one, MariaDB, or that of the running lab; and the spare
  *   servers that start with the lab.
- * @throws LabBusy when another command uses the lab; OtherDatabase when it runs on another one;
- *   LabHasFault when a server that every rung needs is paused or stopped by hand.
+ * @throws LAB_BUSY when another command uses the lab; OTHER_DATABASE when it runs on another one;
+ *   LAB_HAS_FAULT when a server that every rung needs is paused or stopped by hand.
  */
 export async function withLab<T>(
   folder: string,
@@ -51,7 +51,7 @@ export async function withLab<T>(
   return alone(folder, async (signal) => {
     const running = runningOn(folder, options.database);
     const faulty = running?.faultInTheWay();
-    if (faulty) throw new LabHasFault(faulty.name, faulty.state);
+    if (faulty) throw labError('LAB_HAS_FAULT', faulty.name, faulty.state);
     const shape = (await running?.beginSession()) ?? defaultShape;
     const untilInterrupted: UntilInterrupted = (part) =>
       running ? part : interruptible(part, signal);
@@ -66,15 +66,15 @@ export async function withLab<T>(
   });
 }
 
-/** The running lab, if any. @throws OtherDatabase when the command wants another one. */
+/** The running lab, if any. @throws OTHER_DATABASE when the command wants another one. */
 export function runningOn(folder: string, database?: Database): Lab | null {
   const running = Lab.running(folder);
   if (running && database && running.database !== database)
-    throw new OtherDatabase(running.database);
+    throw labError('OTHER_DATABASE', running.database);
   return running;
 }
 
-/** The database that a command has in this folder. @throws OtherDatabase */
+/** The database that a command has in this folder. @throws OTHER_DATABASE */
 export const databaseOf = (folder: string, chosen?: Database): Database =>
   runningOn(folder, chosen)?.database ?? chosen ?? defaultDatabase;
 
@@ -100,7 +100,7 @@ export async function alone<T>(
   const interruption = new AbortController();
   const interrupt = () => {
     if (!interruption.signal.aborted) console.error('\nInterrupted: cleaning up …');
-    interruption.abort(new Interrupted());
+    interruption.abort(labError('INTERRUPTED'));
   };
   for (const name of signals) process.on(name, interrupt);
   try {
@@ -138,12 +138,12 @@ export async function endPlays(folder: string): Promise<void> {
   if (page && userOf(folder) === String(page.pid)) await killWithChildren(page);
 }
 
-/** @throws LabBusy */
+/** @throws LAB_BUSY */
 async function enter(folder: string): Promise<() => void> {
   mkdirSync(folder, { recursive: true });
   const file = userFile(folder);
   const freeName = await takeName(realpathSync(folder));
-  if (!freeName) throw new LabBusy(userText(folder), folder);
+  if (!freeName) throw labError('LAB_BUSY', userText(folder), folder);
   writeFileSync(file, String(process.pid)); // For people: the name itself does not say it.
   return () => {
     rmSync(file, { force: true });

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LabStateUnreadable, NoFreePorts } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { areFree } from './ports.ts';
 import type { ProcessRef } from './process-table.ts';
 import type { Database } from './servers/database.ts';
@@ -62,7 +62,7 @@ export function readState(folder: string): State | null {
   try {
     return JSON.parse(readFileSync(stateFile(folder), 'utf8')) as State;
   } catch (cause) {
-    throw new LabStateUnreadable(stateFile(folder), cause);
+    throw labError('LAB_STATE_UNREADABLE', stateFile(folder)).causedBy(cause);
   }
 }
 
@@ -108,7 +108,7 @@ export async function choosePorts(): Promise<{ ports: Ports; chosen: () => void 
     if (await areFree(allOf(ports))) return { ports, chosen };
     chosen();
   }
-  throw new NoFreePorts(firstBlock.nginx);
+  throw labError('NO_FREE_PORTS', firstBlock.nginx);
 }
 
 function portsFrom(offset: number): Ports {

@@ -1,12 +1,12 @@
 /** Waits for a condition, with a deadline. The lab never sleeps for a fixed time instead. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DeadlinePassed } from '../../service/errors.ts';
-import { Interrupted, ServerEnded } from '../errors.ts';
+import { isServiceError, serviceError } from '../../service/errors.ts';
+import { isLabError } from '../errors.ts';
 
 /**
  * Checks the condition every `everyMs` until it is true. An error counts as "not yet".
- * @throws DeadlinePassed
+ * @throws DEADLINE_PASSED
  */
 export async function waitUntil(
   description: string,
@@ -23,14 +23,14 @@ export const isInTime = (waiting: Promise<unknown>): Promise<boolean> =>
   waiting.then(
     () => true,
     (error: unknown) => {
-      if (error instanceof DeadlinePassed) return false;
+      if (isServiceError(error, 'DEADLINE_PASSED')) return false;
       throw error;
     },
   );
 
 /**
  * Looks for it every `everyMs`; null and an error count as "not yet".
- * @throws DeadlinePassed, or the reason of the signal
+ * @throws DEADLINE_PASSED, or the reason of the signal
  */
 export async function waitFor<T>(
   description: string,
@@ -48,10 +48,10 @@ export async function waitFor<T>(
       if (found !== null) return found;
     } catch (error) {
       // Then it can never be there.
-      if (error instanceof ServerEnded || error instanceof Interrupted) throw error;
+      if (isLabError(error, 'SERVER_ENDED') || isLabError(error, 'INTERRUPTED')) throw error;
       last = error;
     }
     await sleep(everyMs);
   }
-  throw new DeadlinePassed(description, withinMs, last);
+  throw serviceError('DEADLINE_PASSED', description, withinMs).causedBy(last);
 }

@@ -1,7 +1,8 @@
 /** The faults that have a verb of `lockstep fault`; `lab.heal()` is the undo of all of them. */
+
 import type { Lab } from '../environment/lab.ts';
 import { proxyNamed } from '../environment/servers/proxies.ts';
-import { NotARedis, ServerDown } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { steppedClock } from './clock/step-clock.ts';
 import { delayRequests } from './connections/delay-requests.ts';
 import { dropConnections } from './connections/drop-connections.ts';
@@ -30,7 +31,7 @@ interface Verb {
 
 const redis = (name: string): string => {
   const isOfService = name.startsWith('redis-') && name !== 'redis-lab';
-  if (!isOfService) throw new NotARedis(name);
+  if (!isOfService) throw labError('NOT_A_REDIS', name);
   return name;
 };
 
@@ -116,27 +117,27 @@ const isOneOf = (verb: FaultVerb, verbs: readonly FaultVerb[]): boolean => verbs
 /** An API instance, or an order worker: the service starts another one. */
 export const isServiceProcess = (server: string): boolean => server.startsWith('api-');
 
-/** @returns what is so already, where nothing would change. @throws ServerDown */
+/** @returns what is so already, where nothing would change. @throws SERVER_DOWN */
 export function soAlready(lab: Lab, verb: FaultVerb, server: string): string | null {
   const state = lab.stateOf(server);
   if (state === 'paused' && verb === 'pause') return already(server, 'is paused');
   if (state !== 'stopped' || isOfNetwork(verb) || verb === 'promote-replica') return null;
   if (isServiceProcess(server)) {
-    if (lab.stateOf('service') === 'stopped') throw new ServerDown('service');
+    if (lab.stateOf('service') === 'stopped') throw labError('SERVER_DOWN', 'service');
     return null;
   }
   if (verb === 'stop' || verb === 'kill') return already(server, 'is stopped');
-  throw new ServerDown(server);
+  throw labError('SERVER_DOWN', server);
 }
 
 export const already = (server: string, what: string): string =>
   `Nothing changes: ${server} ${what} already.`;
 
-/** Undoes what was done to its process. @returns what is so now. @throws ServerDown */
+/** Undoes what was done to its process. @returns what is so now. @throws SERVER_DOWN */
 export async function runAgain(lab: Lab, verb: 'start' | 'resume', name: string): Promise<string> {
   const state = lab.stateOf(name);
   if (state === 'runs') return already(name, 'runs');
-  if (state === 'stopped' && verb === 'resume') throw new ServerDown(name);
+  if (state === 'stopped' && verb === 'resume') throw labError('SERVER_DOWN', name);
   const server = lab.server(name);
   await server.resume();
   await server.start();

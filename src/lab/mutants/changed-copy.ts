@@ -1,9 +1,10 @@
 /** A copy of the compiled service in a temporary folder, with one change. */
+
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { MutantTextMissing } from '../errors.ts';
+import { labError } from '../errors.ts';
 import type { CodeChange } from './mutant.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -14,7 +15,7 @@ export function fileOfChange({ file }: CodeChange, code: 'src' | 'dist'): string
   return code === 'src' ? `src/${file}.ts` : `dist/${file}.js`;
 }
 
-/** @throws MutantTextMissing when the text is not there exactly once. */
+/** @throws MUTANT_TEXT_MISSING when the text is not there exactly once. */
 export function changedText(
   name: string,
   text: string,
@@ -23,11 +24,11 @@ export function changedText(
   const words = find.trim().split(/\s+/);
   const pattern = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('\\s+');
   const places = [...text.matchAll(new RegExp(pattern, 'g'))];
-  if (places.length !== 1) throw new MutantTextMissing(name, file, places.length, find);
+  if (places.length !== 1) throw labError('MUTANT_TEXT_MISSING', name, file, places.length, find);
   return text.replace(places[0]?.[0] ?? '', () => replace);
 }
 
-/** @throws MutantTextMissing */
+/** @throws MUTANT_TEXT_MISSING */
 export function checkChange(name: string, change: CodeChange): void {
   changedText(name, readFileSync(join(root, fileOfChange(change, 'dist')), 'utf8'), change);
 }
@@ -44,7 +45,7 @@ const removeAll = () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 };
 
-/** @throws MutantTextMissing */
+/** @throws MUTANT_TEXT_MISSING */
 export function changedCopy(name: string, change: CodeChange): ChangedCopy {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-mutant-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });

@@ -1,8 +1,9 @@
 /** The trials in which something happens to Redis, or to an answer of it. */
+
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { select } from '../../service/connections/mysql.ts';
-import { TrialNotPlayed } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { killProcess } from '../faults/processes/kill-process.ts';
 import { pauseServer } from '../faults/processes/pause-server.ts';
 import { restartServer } from '../faults/processes/restart-server.ts';
@@ -56,7 +57,7 @@ export const redisTrials = {
       const resume = await stage.inject(pauseServer('redis-main'));
       const { outcome } = await stage.buy('7');
       await resume();
-      if (outcome !== 'unknown') throw new TrialNotPlayed(`the purchase was ${outcome}`);
+      if (outcome !== 'unknown') throw labError('TRIAL_NOT_PLAYED', `the purchase was ${outcome}`);
       await stage.until('the late purchase', () => hasOrderOf(stage, '7'));
       await sleep(1_000); // What an instance does late on its own, it has done by then.
       await stage.accepted('8');

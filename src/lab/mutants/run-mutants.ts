@@ -36,7 +36,7 @@ export interface MutantResult {
   readonly real: RealRun;
 }
 
-/** @throws MutantTextMissing before anything is started. */
+/** @throws MUTANT_TEXT_MISSING before anything is started. */
 export function checkMutants(names: readonly MutantName[]): void {
   for (const name of names) {
     const { code }: Mutant = mutants[name];

@@ -23,7 +23,7 @@ export interface TrialResult {
   readonly findings: readonly TrialFinding[];
 }
 
-/** @throws TrialNotPlayed, DeadlinePassed: the moment that decides was not reached. */
+/** @throws TRIAL_NOT_PLAYED, DEADLINE_PASSED: the moment that decides was not reached. */
 export async function runTrial(
   lab: Lab,
   name: TrialName,

@@ -1,4 +1,5 @@
 /** What a trial does: users buy, a worker stops at a checkpoint, a fault is injected. */
+
 import { randomUUID } from 'node:crypto';
 import { collectFacts } from '../../service/audit/collect.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
@@ -7,7 +8,7 @@ import type { Connections } from '../../service/connections/connections.ts';
 import { type RowDataPacket, select } from '../../service/connections/mysql.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { Lab } from '../environment/lab.ts';
-import { TrialNotPlayed, UnknownVoucher } from '../errors.ts';
+import { labError } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
 import { type Arrival, workerLane } from '../stage/lane-messages.ts';
 import type { Lane, Player } from '../stage/player.ts';
@@ -68,7 +69,7 @@ export class TrialStage {
     });
     const { outcome, reason, orderId } = attempt;
     if (outcome === 'accepted' && orderId) return orderId;
-    throw new TrialNotPlayed(`user ${userId} was answered ${reason ?? outcome}`);
+    throw labError('TRIAL_NOT_PLAYED', `user ${userId} was answered ${reason ?? outcome}`);
   }
 
   /** User 7 buys; the worker that consumes the order stops at this checkpoint. */
@@ -105,7 +106,7 @@ export class TrialStage {
     return this.#stage.inject(fault);
   }
 
-  /** @throws DeadlinePassed */
+  /** @throws DEADLINE_PASSED */
   until(description: string, condition: () => Promise<boolean>): Promise<void> {
     return this.#stage.until(description, happensWithinMs, condition);
   }
@@ -141,7 +142,7 @@ export class TrialStage {
     return this.lab.ensure(this.lab.shape);
   }
 
-  /** Recorded, and acknowledged. @throws DeadlinePassed */
+  /** Recorded, and acknowledged. @throws DEADLINE_PASSED */
   async recorded(orderId: string): Promise<void> {
     await this.until(`order ${orderId} to be recorded`, async () => {
       const isRecorded = (await this.statusOf(orderId)) === 'confirmed';
@@ -171,7 +172,7 @@ export class TrialStage {
   async facts(): Promise<Facts> {
     await this.connections.ready();
     const collected = await collectFacts(this.connections, this.voucherId);
-    if (!collected) throw new UnknownVoucher(this.voucherId);
+    if (!collected) throw labError('UNKNOWN_VOUCHER', this.voucherId);
     const history = readHistory(this.lab.historyFolder, this.voucherId);
     return { ...collected, attempts: this.#stage.tries, ...history };
   }

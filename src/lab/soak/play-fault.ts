@@ -1,8 +1,8 @@
 /** One fault of a soak: bring about its state, stop requests at its checkpoints, inject, mend. */
-import { DeadlinePassed } from '../../service/errors.ts';
+import { isServiceError } from '../../service/errors.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import { instanceNames, workerNames } from '../environment/servers/service.ts';
-import { ServiceRefused } from '../errors.ts';
+import { isLabError } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
 import { pauseServer } from '../faults/processes/pause-server.ts';
 import { type Arrival, workerLane } from '../stage/lane-messages.ts';
@@ -46,7 +46,8 @@ export async function playFault(
     await injection.play();
   } catch (error) {
     // The machine was too slow to bring the state about: the cell stays unseen.
-    if (!(error instanceof DeadlinePassed || error instanceof ServiceRefused)) throw error;
+    if (!(isServiceError(error, 'DEADLINE_PASSED') || isLabError(error, 'SERVICE_REFUSED')))
+      throw error;
     injection.miss(error.message);
   } finally {
     await injection.end();

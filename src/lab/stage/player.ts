@@ -2,10 +2,11 @@
  * Runs lanes from checkpoint to checkpoint: requests, and the process that consumes their orders.
  * Races, the soak and the trials of mutants all use it.
  */
+
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Attempt } from '../../service/audit/facts.ts';
-import { DeadlinePassed } from '../../service/errors.ts';
+import { serviceError } from '../../service/errors.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Emit, LaneEvent } from './events.ts';
@@ -49,7 +50,7 @@ export interface Limits {
 
 /** One lane, for a caller that must have it at a checkpoint. */
 export interface Lane {
-  /** It is resumed first, if it stands. @throws DeadlinePassed when it does not arrive there. */
+  /** It is resumed first, if it stands. @throws DEADLINE_PASSED when it does not arrive there. */
   until(checkpoint: CheckpointName): Promise<Arrival>;
   resume(): Promise<void>;
 }
@@ -185,7 +186,7 @@ export class Player {
       until: async (checkpoint) => {
         const reached = await this.to(name, [checkpoint], { withinMs });
         if (reached.kind === 'paused') return reached.arrival;
-        throw new DeadlinePassed(`${name} to be at ${checkpoint}`, withinMs);
+        throw serviceError('DEADLINE_PASSED', `${name} to be at ${checkpoint}`, withinMs);
       },
       resume: () => this.resume(name),
     };
@@ -200,7 +201,7 @@ export class Player {
       if (lane !== workerLane && kind !== 'answered') await resumeLane(redis, this.id, lane);
   }
 
-  /** Runs every request that was sent to its answer. @throws DeadlinePassed */
+  /** Runs every request that was sent to its answer. @throws DEADLINE_PASSED */
   async finish(withinMs: number): Promise<void> {
     const lanes = [...this.#senders.keys()].filter((lane) => this.#states.has(lane));
     await waitUntil('every lane to be answered', withinMs, async () => {

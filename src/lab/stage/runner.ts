@@ -5,7 +5,7 @@
 import { LockstepError } from '../../service/errors.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { UntilInterrupted } from '../environment/session.ts';
-import { Interrupted } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { countBy } from './count-by.ts';
 import { emitter, type Reader } from './events.ts';
 import type { Experiment } from './experiment.ts';
@@ -74,7 +74,9 @@ async function playOn<Options extends object, Own>(
  */
 function undecided(error: unknown, { signal }: Stage, { seconds }: Recorded): Judged<never> {
   if (!signal.aborted && !(error instanceof LockstepError)) throw error;
-  const reason = signal.aborted ? new Interrupted().message : errorText(error as LockstepError);
+  const reason = signal.aborted
+    ? labError('INTERRUPTED').message
+    : errorText(error as LockstepError);
   const sum = (count: (second: Second) => number) =>
     seconds.reduce((all, second) => all + count(second), 0);
   const figures = {

@@ -112,7 +112,7 @@ export class Stage {
     this.emit({ kind: 'service', instances, network });
   }
 
-  /** @returns the id of a voucher that every instance has in memory. @throws ServiceRefused */
+  /** @returns the id of a voucher that every instance has in memory. @throws SERVICE_REFUSED */
   async putOnSale(sale: NewSale): Promise<string> {
     this.signal.throwIfAborted();
     const { baseUrl, shape, tokenSecret } = this.lab;
@@ -189,7 +189,7 @@ export class Stage {
     return () => this.#mend(id);
   }
 
-  /** @throws DeadlinePassed: then the verdict is unknown, unless the experiment catches it. */
+  /** @throws DEADLINE_PASSED: then the verdict is unknown, unless the experiment catches it. */
   until(
     what: string,
     withinMs: number,

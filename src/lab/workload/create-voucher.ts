@@ -1,7 +1,8 @@
 /** Creates vouchers as an operator does: over HTTP. */
+
 import { z } from 'zod';
 import { signToken } from '../../service/http/tokens.ts';
-import { ServiceRefused } from '../errors.ts';
+import { labError } from '../errors.ts';
 
 export interface NewSale {
   readonly title: string;
@@ -21,7 +22,7 @@ const hourMs = 3_600_000;
 
 /**
  * @returns the id of a voucher whose sale is open, and which every instance has in memory.
- * @throws ServiceRefused
+ * @throws SERVICE_REFUSED
  */
 export async function putOnSale(
   baseUrl: string,
@@ -34,7 +35,7 @@ export async function putOnSale(
   return voucherId;
 }
 
-/** @returns the id of a voucher. @throws ServiceRefused */
+/** @returns the id of a voucher. @throws SERVICE_REFUSED */
 export async function createVoucher(
   baseUrl: string,
   tokenSecret: string,
@@ -48,7 +49,12 @@ export async function createVoucher(
     body: JSON.stringify({ ...sale, beginTime: at(beginsInMs), endTime: at(endsInMs) }),
   });
   if (!answer.ok)
-    throw new ServiceRefused('the creation of a voucher', answer.status, await answer.text());
+    throw labError(
+      'SERVICE_REFUSED',
+      'the creation of a voucher',
+      answer.status,
+      await answer.text(),
+    );
   return Created.parse(await answer.json()).id;
 }
 
@@ -63,7 +69,12 @@ async function readOnEveryInstance(
   );
   for (const answer of await Promise.all(reads)) {
     if (!answer.ok)
-      throw new ServiceRefused('the reading of a voucher', answer.status, await answer.text());
+      throw labError(
+        'SERVICE_REFUSED',
+        'the reading of a voucher',
+        answer.status,
+        await answer.text(),
+      );
     await answer.arrayBuffer();
   }
 }

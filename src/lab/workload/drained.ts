@@ -1,10 +1,11 @@
 /** After a load: the facts of a voucher once its orders are recorded. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collectFacts, queuedIn, salePlaceOf } from '../../service/audit/collect.ts';
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
 import type { Connections } from '../../service/connections/connections.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { UnknownVoucher } from '../errors.ts';
+import { labError } from '../errors.ts';
 
 const drainWithinMs = 30_000;
 /** Longer than a killed worker takes to be replaced. */
@@ -24,7 +25,7 @@ export async function drained(
 /** Of a queue that notes its orders. After the deadline the audit says "unknown". */
 export async function ownQueueEmpty(connections: Connections, voucherId: string): Promise<void> {
   const sale = await salePlaceOf(connections, voucherId);
-  if (!sale) throw new UnknownVoucher(voucherId);
+  if (!sale) throw labError('UNKNOWN_VOUCHER', voucherId);
   const redis = connections.redis('admin');
   const isEmpty = async () => (await queuedIn(redis, sale)).length === 0;
   await waitUntil('its queue to drain', drainWithinMs, isEmpty).catch(() => {});
@@ -68,7 +69,7 @@ async function onceComplete(connections: Connections, voucherId: string): Promis
 
 async function factsOf(connections: Connections, voucherId: string): Promise<Facts> {
   const facts = await collectFacts(connections, voucherId);
-  if (!facts) throw new UnknownVoucher(voucherId);
+  if (!facts) throw labError('UNKNOWN_VOUCHER', voucherId);
   return facts;
 }
 

@@ -1,5 +1,5 @@
 /** An exercise or a hunt, by the name that was begun. */
-import { UnknownExercise } from '../errors.ts';
+import { labError } from '../errors.ts';
 import type { Exercise } from './exercise.ts';
 import { exerciseNames, exercises } from './exercises.ts';
 import { huntName, hunts } from './hunts.ts';
@@ -9,9 +9,9 @@ const all = new Map<string, Exercise>([
   ...hunts.map((hunt, index) => [huntName(index + 1), hunt] as const),
 ]);
 
-/** @throws UnknownExercise */
+/** @throws UNKNOWN_EXERCISE */
 export function exerciseNamed(name: string): Exercise {
   const exercise = all.get(name);
-  if (!exercise) throw new UnknownExercise(name, exerciseNames);
+  if (!exercise) throw labError('UNKNOWN_EXERCISE', name, exerciseNames);
   return exercise;
 }

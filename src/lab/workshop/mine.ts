@@ -1,8 +1,9 @@
 /** The learner's files: for each exercise a folder in workshop/ with those that it changes. */
+
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NoExercise } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { changedText, fileOfChange } from '../mutants/changed-copy.ts';
 import type { Exercise } from './exercise.ts';
 
@@ -50,10 +51,10 @@ export class Mine {
     return existsSync(folder) ? renamed(folder) : null;
   }
 
-  /** @throws NoExercise */
+  /** @throws NO_EXERCISE */
   name(): string {
     const name = this.begun();
-    if (name === null) throw new NoExercise();
+    if (name === null) throw labError('NO_EXERCISE');
     return name;
   }
 
@@ -93,7 +94,7 @@ function renamed(folder: string): string {
 
 const original = (path: string): string => readFileSync(join(projectFolder, path), 'utf8');
 
-/** @throws MutantTextMissing */
+/** @throws MUTANT_TEXT_MISSING */
 export function startOf(name: string, { changes }: Exercise, path: string): string {
   const own = changes.filter((change) => fileOfChange(change, 'src') === path);
   return own.reduce((text, change) => changedText(name, text, change), original(path));

@@ -2,11 +2,12 @@
  * Plays what an exercise must survive, on a copy of the project with the learner's files: its
  * races, its rush, and its part of the contract suite.
  */
+
 import { cpSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
-import { CannotCompile } from '../errors.ts';
+import { labError } from '../errors.ts';
 import { reportFolderIn } from '../report/file-words.ts';
 import type { Answer } from '../stage/result.ts';
 import type { Contract, Exercise } from './exercise.ts';
@@ -42,7 +43,7 @@ export const theProject = (runsFolder: string): Project => ({
   env: { LOCKSTEP_RUNS: runsFolder },
 });
 
-/** With the files of the exercise that was begun last. @throws NoExercise, CannotCompile */
+/** With the files of the exercise that was begun last. @throws NO_EXERCISE, CANNOT_COMPILE */
 export async function copyOf(mine: Mine, runsFolder: string): Promise<Project> {
   const name = mine.name();
   const { copyFolder } = mine;
@@ -53,7 +54,7 @@ export async function copyOf(mine: Mine, runsFolder: string): Promise<Project> {
   symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'));
   mine.copyInto(folder, name, exerciseNamed(name));
   const compiled = await execa('node_modules/.bin/tsc', halfDone, { cwd: folder, reject: false });
-  if (compiled.exitCode !== 0) throw new CannotCompile(compiled.stdout);
+  if (compiled.exitCode !== 0) throw labError('CANNOT_COMPILE', compiled.stdout);
   const env = { LOCKSTEP_LAB: join(copyFolder, 'lab'), LOCKSTEP_RUNS: runsFolder };
   return { folder, env: { ...env, LOCKSTEP_PROGRAM: 'npx lockstep mine' } };
 }

@@ -1,4 +1,5 @@
 /** The page of the learners: they play on vouchers of their own, and can break no server. */
+
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -7,7 +8,7 @@ import { z } from 'zod';
 import { isOfOwnPlay } from '../../lab/choices/letters.ts';
 import { isOutcome } from '../../lab/choices/outcomes.ts';
 import { hasWorker } from '../../lab/choices/set-up.ts';
-import { InstructorsAlone } from '../../lab/errors.ts';
+import { labError } from '../../lab/errors.ts';
 import { learnerSession, viewerIn } from '../access.ts';
 import { addFiles } from './page-files.ts';
 import { addPlays, type Env, type PlayRoutes, Rung } from './play-routes.ts';
@@ -65,7 +66,7 @@ function addJoin(app: Hono<Env>, folder: string, room: Room): void {
   });
 }
 
-/** @throws InstructorsAlone */
+/** @throws INSTRUCTORS_ALONE */
 const refuseFaults: PlayRoutes['refuse'] = ({ rung, choices }) => {
-  if (!isOfOwnPlay(choices) || (rung && hasWorker(rung))) throw new InstructorsAlone();
+  if (!isOfOwnPlay(choices) || (rung && hasWorker(rung))) throw labError('INSTRUCTORS_ALONE');
 };

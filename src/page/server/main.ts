@@ -1,8 +1,9 @@
 /** The process of the page. Argument: the folder of its lab. */
+
 import { serve } from '@hono/node-server';
 import { Lab } from '../../lab/environment/lab.ts';
 import { placeOfWork } from '../../lab/environment/place.ts';
-import { LabNotRunning } from '../../lab/errors.ts';
+import { labError } from '../../lab/errors.ts';
 import { pageApp } from './app.ts';
 import { Plays } from './plays.ts';
 import { RoomDoor } from './room-door.ts';
@@ -13,7 +14,7 @@ const idleMs = 15 * 60_000;
 
 const [folder = ''] = process.argv.slice(2);
 const lab = Lab.find(folder);
-if (!lab) throw new LabNotRunning();
+if (!lab) throw labError('LAB_NOT_RUNNING');
 const { host, port } = new URL(lab.pageUrl);
 const plays = new Plays(folder);
 const runs = new Runs(folder, placeOfWork(process.env).runsFolder, plays);

@@ -1,11 +1,12 @@
 /** What the viewers play: each has a feed of events, and one play in each of its views. */
+
 import { Mutex, Semaphore } from 'async-mutex';
 import { countOrders, type OrdersOfRung } from '../../lab/choices/all-orders.ts';
 import { type JudgedPlay, judgedPlay, type PlayRequest } from '../../lab/choices/judged-play.ts';
 import { choicesIn, hasFaults, lanesOf } from '../../lab/choices/letters.ts';
 import type { Choice } from '../../lab/choices/places.ts';
 import { ChoicePlay } from '../../lab/choices/play.ts';
-import { PlaysGoOn, ProcessPaused, UnknownLane, WorkerHeld } from '../../lab/errors.ts';
+import { labError } from '../../lab/errors.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { Feed } from './feed.ts';
@@ -140,7 +141,7 @@ export class Plays {
     const choosing = async () => {
       const [slot, play] = [...viewer.plays].find(([, each]) => each.id === id) ?? [];
       if (slot === undefined || !play) return false;
-      if (!play.knows(choice)) throw new UnknownLane(choice, play.lanes);
+      if (!play.knows(choice)) throw labError('UNKNOWN_LANE', choice, play.lanes);
       if (play.hasWorker) await this.#refuseHeldWorker([play]);
       await this.#step(viewer, slot, play, choice);
       return true;
@@ -190,11 +191,12 @@ export class Plays {
     });
   }
 
-  /** Gives the lab back, for this viewer. @throws PlaysGoOn while another one plays */
+  /** Gives the lab back, for this viewer. @throws PLAYS_GO_ON while another one plays */
   async leaveFor(viewerName: string): Promise<void> {
     const own = this.#viewer(viewerName);
     const others = [...this.#viewers.values()].filter((viewer) => viewer !== own);
-    if (others.some(({ feed, plays }) => feed.isRead && plays.size > 0)) throw new PlaysGoOn();
+    if (others.some(({ feed, plays }) => feed.isRead && plays.size > 0))
+      throw labError('PLAYS_GO_ON');
     await this.leave();
   }
 
@@ -202,7 +204,7 @@ export class Plays {
   async #refuseBroken(rung: RungName, ending: readonly ChoicePlay[] = []): Promise<void> {
     // A voucher is on sale once every instance knows it: one that stands still would not.
     const left = this.#plays().filter((play) => !ending.includes(play));
-    if (left.some(({ isPaused }) => isPaused)) throw new ProcessPaused();
+    if (left.some(({ isPaused }) => isPaused)) throw labError('PROCESS_PAUSED');
     if (rungNamed(rung).queue) await this.#refuseHeldWorker(ending);
   }
 
@@ -211,7 +213,7 @@ export class Plays {
     for (const viewer of this.#viewers.values())
       for (const [slot, play] of [...viewer.plays]) {
         if (except.includes(play) || !play.holdsWorker) continue;
-        if (viewer.feed.isRead) throw new WorkerHeld();
+        if (viewer.feed.isRead) throw labError('WORKER_HELD');
         await this.#giveUp(viewer, slot);
       }
   }

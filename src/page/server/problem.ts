@@ -1,14 +1,15 @@
 /** Errors over HTTP: what is wrong with a command, as a code and a sentence. */
+
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { InstructorsAlone, TooManyCodes, WrongCode } from '../../lab/errors.ts';
+import { isLabError } from '../../lab/errors.ts';
 import { LockstepError } from '../../service/errors.ts';
 
 type Status = 400 | 403 | 409 | 429 | 500;
 
 function statusOf(error: LockstepError): Status {
-  if (error instanceof InstructorsAlone || error instanceof WrongCode) return 403;
-  return error instanceof TooManyCodes ? 429 : 409;
+  if (isLabError(error, 'INSTRUCTORS_ALONE') || isLabError(error, 'WRONG_CODE')) return 403;
+  return isLabError(error, 'TOO_MANY_CODES') ? 429 : 409;
 }
 
 export function answerTo(error: Error, c: Context): Response {

@@ -2,12 +2,13 @@
  * Opens the page to the learners of a room: at one address of this machine, which the instructor
  * names. Closed, the page listens on the loopback address alone.
  */
+
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { type ServerType, serve } from '@hono/node-server';
-import { RoomNotOpened } from '../../lab/errors.ts';
+import { labError } from '../../lab/errors.ts';
 import type { RoomNow } from '../room-now.ts';
 import { learnersApp } from './learners-app.ts';
 import type { Plays } from './plays.ts';
@@ -54,17 +55,17 @@ export class RoomDoor {
     return this.#opened?.room.whole() ?? null;
   }
 
-  /** @throws RoomNotOpened */
+  /** @throws ROOM_NOT_OPENED */
   async open(address: string): Promise<void> {
     await this.close();
     const { folder, port, plays } = this.#options;
     const host = `${address}:${port}`;
-    if (!isIPv4(address)) throw new RoomNotOpened(host);
+    if (!isIPv4(address)) throw labError('ROOM_NOT_OPENED', host);
     const room = new Room(host, plays);
     const { fetch } = learnersApp({ folder, host, plays, room });
     const server = serve({ fetch, port, hostname: address });
     await once(server, 'listening').catch((cause: unknown) => {
-      throw new RoomNotOpened(host, { cause });
+      throw labError('ROOM_NOT_OPENED', host).causedBy(cause);
     });
     const stopHearing = plays.listen((viewer, event) => {
       if (room.has(viewer)) room.tally.read(event);

@@ -1,6 +1,7 @@
 /** A room that is open: the learners who have joined it with its code. */
+
 import { randomInt, randomUUID } from 'node:crypto';
-import { RoomFull, TooManyCodes, WrongCode } from '../../lab/errors.ts';
+import { labError } from '../../lab/errors.ts';
 import type { RoomNow } from '../room-now.ts';
 import type { Plays } from './plays.ts';
 import { Tally } from './tally.ts';
@@ -39,21 +40,21 @@ export class Room {
     return this.#learners.has(viewer);
   }
 
-  /** @throws WrongCode, TooManyCodes */
+  /** @throws WRONG_CODE, TOO_MANY_CODES */
   check(code: string): void {
     const now = performance.now();
     this.#wrongAt = this.#wrongAt.filter((at) => now - at < wrongWithinMs);
-    if (this.#wrongAt.length >= mostWrong) throw new TooManyCodes(wrongWithinMs / 1_000);
+    if (this.#wrongAt.length >= mostWrong) throw labError('TOO_MANY_CODES', wrongWithinMs / 1_000);
     if (code.trim().toUpperCase() === this.code) return;
     this.#wrongAt.push(now);
-    throw new WrongCode();
+    throw labError('WRONG_CODE');
   }
 
-  /** @throws RoomFull */
+  /** @throws ROOM_FULL */
   join(viewer: string): void {
     this.look();
     if (this.#learners.size >= mostLearners) this.#freePlace();
-    if (this.#learners.size >= mostLearners) throw new RoomFull(mostLearners);
+    if (this.#learners.size >= mostLearners) throw labError('ROOM_FULL', mostLearners);
     this.#learners.set(viewer, performance.now());
   }
 

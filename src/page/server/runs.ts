@@ -7,7 +7,7 @@ import { askLab } from '../../lab/by-hand/ask-lab.ts';
 import type { AskedFault } from '../../lab/by-hand/asked-faults.ts';
 import { Lab } from '../../lab/environment/lab.ts';
 import { withLab } from '../../lab/environment/session.ts';
-import { NothingToEnd, RunGoesOn } from '../../lab/errors.ts';
+import { labError } from '../../lab/errors.ts';
 import { type Planned, writeReport } from '../../lab/report/experiment-report.ts';
 import type { Emitted, ReportAbout, StageEvent } from '../../lab/stage/events.ts';
 import { play } from '../../lab/stage/runner.ts';
@@ -45,7 +45,7 @@ export class Runs {
     viewer: string,
     planned: Planned<Options, Own>,
   ): Promise<void> {
-    if (this.#going) throw new RunGoesOn();
+    if (this.#going) throw labError('RUN_GOES_ON');
     const feed = this.#plays.feedOf(viewer);
     const going: Going = {
       ...{ feed, began: feed.place, stop: new AbortController(), ended: Promise.resolve() },
@@ -65,11 +65,11 @@ export class Runs {
     }
   }
 
-  /** @returns what was done. @throws NothingToEnd, FaultNotTaken */
+  /** @returns what was done. @throws NOTHING_TO_END, or the error that was answered */
   async fault(asked: AskedFault): Promise<string> {
     const lab = Lab.running(this.#folder);
     const done = lab && (await askLab(lab, asked));
-    if (done === null) throw new NothingToEnd();
+    if (done === null) throw labError('NOTHING_TO_END');
     return done;
   }
 

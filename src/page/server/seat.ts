@@ -2,6 +2,7 @@
  * The page has the lab for itself while somebody plays, as a command has. Its service then has the
  * limits of a person who thinks; afterwards it is as it was.
  */
+
 import { serveLanes } from '../../lab/choices/judged-play.ts';
 import { laneNames } from '../../lab/choices/letters.ts';
 import { type RowWaits, withRowWaits } from '../../lab/choices/row-waits.ts';
@@ -12,7 +13,7 @@ import {
 } from '../../lab/environment/database-root.ts';
 import { Lab } from '../../lab/environment/lab.ts';
 import { alone, type Work, withLab } from '../../lab/environment/session.ts';
-import { LabNotRunning } from '../../lab/errors.ts';
+import { labError } from '../../lab/errors.ts';
 import { emitter, type Reader } from '../../lab/stage/events.ts';
 import { type Stage, withStage } from '../../lab/stage/stage.ts';
 
@@ -41,7 +42,7 @@ export class Seat {
     return this.#table !== undefined;
   }
 
-  /** @throws LabBusy when a command has the lab; LabNotRunning, LabHasFault */
+  /** @throws LAB_BUSY when a command has the lab; LAB_NOT_RUNNING, LAB_HAS_FAULT */
   async take(): Promise<Table> {
     if (!this.#table) await this.#left.catch(() => {});
     this.#table ??= this.#sit();
@@ -69,7 +70,7 @@ export class Seat {
   async #use(ready: (table: Table) => void, standing: Promise<void>): Promise<void> {
     if (!Lab.running(this.#folder)) {
       await alone(this.#folder, async () => {}); // A command may be restarting the service.
-      if (!Lab.running(this.#folder)) throw new LabNotRunning();
+      if (!Lab.running(this.#folder)) throw labError('LAB_NOT_RUNNING');
     }
     const play: Work<void> = (lab, signal) => this.#play(lab, signal, ready, standing);
     await withLab(this.#folder, () => {}, play);

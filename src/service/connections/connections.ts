@@ -1,10 +1,11 @@
 /**
  * The connections of a process: each is opened at its first use, all are closed in reverse order.
  */
+
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { ConfigurationInvalid } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { KnownEpoch } from './known-epoch.ts';
 import { type Pool, select } from './mysql.ts';
 import { openPool } from './mysql-pool.ts';
@@ -86,15 +87,16 @@ export class Connections {
 
   /**
    * The independent masters; a client whose server is down reconnects by itself.
-   * @throws ConfigurationInvalid when REDLOCK_URLS is empty.
+   * @throws CONFIGURATION_INVALID when REDLOCK_URLS is empty.
    */
   redlockMasters(role: RedisRole = 'lock'): Redis[] {
     const { REDLOCK_URLS: urls } = this.config;
-    if (urls.length === 0) throw new ConfigurationInvalid(['REDLOCK_URLS: this rung needs it']);
+    if (urls.length === 0)
+      throw serviceError('CONFIGURATION_INVALID', ['REDLOCK_URLS: this rung needs it']);
     return urls.map((url) => this.#shared(url, role));
   }
 
-  /** @throws ConfigurationInvalid when ZOOKEEPER_URL is not set. */
+  /** @throws CONFIGURATION_INVALID when ZOOKEEPER_URL is not set. */
   zookeeper(): Zookeeper {
     if (this.#zookeeper) return this.#zookeeper;
     const {
@@ -102,7 +104,8 @@ export class Connections {
       LOCK_ANSWER_MS: answerMs,
       ZOOKEEPER_SESSION_MS: sessionMs,
     } = this.config;
-    if (!servers) throw new ConfigurationInvalid(['ZOOKEEPER_URL: the ZooKeeper rung needs it']);
+    if (!servers)
+      throw serviceError('CONFIGURATION_INVALID', ['ZOOKEEPER_URL: the ZooKeeper rung needs it']);
     const zookeeper = new Zookeeper(servers, { answerMs, sessionMs }, () =>
       this.#log.warn({ event: 'zookeeper-session-over', servers }),
     );
@@ -111,11 +114,12 @@ export class Connections {
     return zookeeper;
   }
 
-  /** Connects at its first use. @throws ConfigurationInvalid when RABBITMQ_URL is not set. */
+  /** Connects at its first use. @throws CONFIGURATION_INVALID when RABBITMQ_URL is not set. */
   rabbitmq(): Rabbitmq {
     if (this.#rabbitmq) return this.#rabbitmq;
     const { RABBITMQ_URL: url } = this.config;
-    if (!url) throw new ConfigurationInvalid(['RABBITMQ_URL: the RabbitMQ rung needs it']);
+    if (!url)
+      throw serviceError('CONFIGURATION_INVALID', ['RABBITMQ_URL: the RabbitMQ rung needs it']);
     const rabbitmq = new Rabbitmq(url, (error) =>
       this.#log.warn({ event: 'rabbitmq-error', server: new URL(url).host, error: error.message }),
     );

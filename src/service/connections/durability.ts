@@ -3,10 +3,11 @@
  * keeps what it commits. A service that promised more than they do would lose accepted orders, and
  * nobody would know before.
  */
+
 import { Cluster, type Redis, ReplyError } from 'ioredis';
 import type { Logger } from 'pino';
 import { type Config, waitsForReplicas } from '../config.ts';
-import { DurabilityTooWeak, MysqlLosesCommits } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import type { Connections } from './connections.ts';
 import { select } from './mysql.ts';
 import { mostReplicas } from './replicas.ts';
@@ -81,13 +82,13 @@ async function settingsOf(redis: Redis): Promise<RedisSettings> {
   return Object.fromEntries(names.map((name, index) => [name, words[2 * index + 1] ?? '']));
 }
 
-/** At a start, before anything is sold. @throws DurabilityTooWeak */
+/** At a start, before anything is sold. @throws DURABILITY_TOO_WEAK */
 export async function agreeOnDurability(connections: Connections, log: Logger): Promise<void> {
   const { ORDER_DURABILITY } = connections.config;
   const weak = await weakDurability(connections);
   if (weak === null)
     log.error({ event: 'durability-not-checked', ORDER_DURABILITY, cause: notAllowed });
-  else if (weak.length > 0) throw new DurabilityTooWeak(ORDER_DURABILITY, weak);
+  else if (weak.length > 0) throw serviceError('DURABILITY_TOO_WEAK', ORDER_DURABILITY, weak);
 }
 
 interface CommitSettings {
@@ -108,7 +109,7 @@ export function weakCommits({ flushes, hasBinlog, binlogSyncs }: CommitSettings)
   return weak;
 }
 
-/** An order leaves Redis once MySQL has committed it. At a start. @throws MysqlLosesCommits */
+/** An order leaves Redis once MySQL has committed it. At a start. @throws MYSQL_LOSES_COMMITS */
 export async function agreeOnCommits(connections: Connections): Promise<void> {
   if (connections.config.MYSQL_MAY_LOSE_COMMITS) return;
   const [settings] = await select<CommitSettings>(
@@ -117,7 +118,7 @@ export async function agreeOnCommits(connections: Connections): Promise<void> {
             @@GLOBAL.sync_binlog AS binlogSyncs`,
   );
   const weak = settings ? weakCommits(settings) : [];
-  if (weak.length > 0) throw new MysqlLosesCommits(weak);
+  if (weak.length > 0) throw serviceError('MYSQL_LOSES_COMMITS', weak);
 }
 
 const notAllowed =

@@ -3,9 +3,10 @@
  * written once, to MySQL first. When the two differ, a store was created again or belongs to
  * another service: voucher ids would repeat, and old sales would go on under new vouchers.
  */
+
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { EpochOver, EpochsDiffer } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { type Connections, readEpoch } from './connections.ts';
 import { change, type Pool, type PoolConnection, select } from './mysql.ts';
 import { agreeOnShards, refuseOtherShards } from './shard-count.ts';
@@ -14,7 +15,7 @@ import { agreeOnShards, refuseOtherShards } from './shard-count.ts';
  * Compares the epochs, and gives one to each store that has none. A shard of Redis without an epoch
  * gets that of MySQL, even when Redis has lost its data: the vouchers that it lost are not ready
  * for ever, and MySQL never gives a new voucher an old id.
- * @throws EpochsDiffer or SaleShardsDiffer
+ * @throws EPOCHS_DIFFER or SALE_SHARDS_DIFFER
  */
 export async function agreeOnEpoch(connections: Connections, log: Logger): Promise<void> {
   const redis = connections.redis('admin');
@@ -70,7 +71,7 @@ export interface Epochs {
   readonly isRebuilding: boolean;
 }
 
-/** @throws EpochsDiffer when they belong to different data; SaleShardsDiffer */
+/** @throws EPOCHS_DIFFER when they belong to different data; SALE_SHARDS_DIFFER */
 export async function epochsOf(connections: Connections): Promise<Epochs> {
   const redis = connections.redis('admin');
   await refuseOtherShards(connections);
@@ -90,13 +91,13 @@ export const rebuilding = 'rebuilding:';
 /**
  * A shard may also have the epoch that MySQL had before its last rebuild: Redis failed over during
  * the rebuild, to a replica that had not heard of it.
- * @throws EpochsDiffer
+ * @throws EPOCHS_DIFFER
  */
 function refuseOther(known: readonly [string, string], ofShards: readonly EpochOfShard[]): void {
   const isOther = (found: EpochOfShard) =>
     found !== null && !known.includes(found) && !found.startsWith(rebuilding);
   const other = ofShards.find(isOther);
-  if (other) throw new EpochsDiffer(known[0], other);
+  if (other) throw serviceError('EPOCHS_DIFFER', known[0], other);
 }
 
 /** Of shards that belong to these data: whether a rebuild must come to its end, or be repeated. */
@@ -113,14 +114,14 @@ export async function replaceEpoch(pool: Pool, old: string, epoch: string): Prom
 /**
  * Until this transaction is over, MySQL keeps its epoch: a rebuild of Redis waits for it, and then
  * finds what it wrote.
- * @throws EpochOver
+ * @throws EPOCH_OVER
  */
 export async function stayInEpoch(db: PoolConnection, epoch: string): Promise<void> {
   const [row] = await select<{ value: string }>(
     db,
     'SELECT value FROM store_epoch WHERE id = 1 LOCK IN SHARE MODE',
   );
-  if (row?.value !== epoch) throw new EpochOver(epoch);
+  if (row?.value !== epoch) throw serviceError('EPOCH_OVER', epoch);
 }
 
 /** It is written only when it is missing: a process also starts while MySQL is read-only. */

@@ -2,9 +2,10 @@
  * Fences: numbers that grow with every lease of a resource. MySQL checks them, in one row for each
  * resource. When MySQL gives them too, it does not matter what a lock service forgets.
  */
+
 import type { Redis } from 'ioredis';
 import type { ResultSetHeader } from 'mysql2';
-import { StaleFence } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { type Pool, type PoolConnection, select } from './mysql.ts';
 
 /**
@@ -44,7 +45,7 @@ export async function nextFenceOfRedis(
 /**
  * The last statement of a transaction, because a newer lease may be granted until then; from then
  * on the row is locked, and none can. A lease may write more than once.
- * @throws StaleFence when the fence is closed
+ * @throws STALE_FENCE when the fence is closed
  */
 export async function checkFence(
   db: PoolConnection,
@@ -56,5 +57,5 @@ export async function checkFence(
     'SELECT closed FROM fences WHERE resource = ? AND closed < ? FOR UPDATE',
     [resource, fence],
   );
-  if (open.length === 0) throw new StaleFence(resource, fence);
+  if (open.length === 0) throw serviceError('STALE_FENCE', resource, fence);
 }

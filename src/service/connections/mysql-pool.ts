@@ -2,8 +2,9 @@
  * The connections to MySQL: one pool for each process, ids as strings, times in UTC, and an end for
  * a connection that is silent. Its packets may be dropped without a word.
  */
+
 import mysql, { type Connection, type Pool, type RowDataPacket } from 'mysql2/promise';
-import { MysqlSilent } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { followWriter, type Wire } from './mysql-writer.ts';
 
 export interface PoolOptions {
@@ -75,7 +76,7 @@ function limitSilence(url: string, wire: Wire, answerMs: number): void {
   let waiting = 0;
   let timer: NodeJS.Timeout | undefined;
   const giveUp = () => {
-    wire.stream.destroy(new MysqlSilent(answerMs));
+    wire.stream.destroy(serviceError('MYSQL_SILENT', answerMs));
     endSession(url, wire.threadId, answerMs).catch(() => {}); // MySQL is away: it has no session.
   };
   const startAgain = () => {

@@ -2,8 +2,9 @@
  * MySQL: statements, transactions that name their isolation level, and errors recognised by their
  * number.
  */
+
 import type { Pool, PoolConnection, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
-import { CommitUnknown } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 
 export type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 
@@ -33,7 +34,7 @@ export async function change(
 /**
  * Runs `work` in one transaction. After any error it rolls back explicitly, because error 1205
  * undoes one statement only. If the rollback also fails, it destroys the connection.
- * @throws CommitUnknown when COMMIT may have taken effect; otherwise the error of `work`, or that
+ * @throws COMMIT_UNKNOWN when COMMIT may have taken effect; otherwise the error of `work`, or that
  *   with which COMMIT was refused.
  */
 export async function transaction<T>(
@@ -47,7 +48,9 @@ export async function transaction<T>(
     await connection.beginTransaction();
     const result = await work(connection);
     await connection.commit().catch((cause: unknown) => {
-      throw isContention(cause) || isReadOnly(cause) ? cause : new CommitUnknown(cause);
+      throw isContention(cause) || isReadOnly(cause)
+        ? cause
+        : serviceError('COMMIT_UNKNOWN').causedBy(cause);
     });
     connection.release();
     return result;

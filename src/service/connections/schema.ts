@@ -3,8 +3,9 @@
  * itself: so a migration is one statement, and repeating it changes nothing. A process that dies
  * between a statement and its record leaves a statement that the next start repeats.
  */
+
 import type { Connection, RowDataPacket } from 'mysql2/promise';
-import { DeadlinePassed, TablesMissing } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { openConnection } from './mysql-pool.ts';
 
 const migrations: Readonly<Record<string, string>> = {
@@ -105,7 +106,7 @@ const lockSeconds = 60;
 
 /**
  * Needs the rights of the account only while a table is missing.
- * @throws TablesMissing, or the first migration's error; those before it stay applied.
+ * @throws TABLES_MISSING, or the first migration's error; those before it stay applied.
  */
 export async function migrate(mysqlUrl: string): Promise<void> {
   const db = await openConnection(mysqlUrl);
@@ -114,7 +115,7 @@ export async function migrate(mysqlUrl: string): Promise<void> {
     if (missing.length === 0) return;
     await applyMissing(db).catch((error: unknown) => {
       const isDenied = hasCode(error, 'ER_TABLEACCESS_DENIED_ERROR');
-      throw isDenied ? new TablesMissing(missing, error) : error;
+      throw isDenied ? serviceError('TABLES_MISSING', missing).causedBy(error) : error;
     });
   } finally {
     db.destroy(); // With the connection ends its lock.
@@ -139,7 +140,7 @@ async function lockSchema(db: Connection): Promise<void> {
     lockSeconds,
   ]);
   if (Number(row?.['got']) !== 1)
-    throw new DeadlinePassed('the lock of the migrations', lockSeconds * 1_000);
+    throw serviceError('DEADLINE_PASSED', 'the lock of the migrations', lockSeconds * 1_000);
 }
 
 async function missingMigrations(db: Connection): Promise<string[]> {

@@ -3,17 +3,19 @@
  * another number, sales would be looked for in another shard, and the orders of a shard that is
  * left out would never be recorded.
  */
+
 import { mostShards } from '../domain.ts';
-import { SaleShardsDiffer } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import type { Connections } from './connections.ts';
 import { saleKeys } from './sale-keys.ts';
 
-/** At a start: a Redis without a number gets that of this process. @throws SaleShardsDiffer */
+/** At a start: a Redis without a number gets that of this process. @throws SALE_SHARDS_DIFFER */
 export async function agreeOnShards(connections: Connections): Promise<void> {
   const { redis, key, count } = placeOf(connections);
   if ((await redis.get(key)) === null) {
     const filled = await filledShards(connections);
-    if (filled > 0 && filled !== Number(count)) throw new SaleShardsDiffer(count, `${filled}`, key);
+    if (filled > 0 && filled !== Number(count))
+      throw serviceError('SALE_SHARDS_DIFFER', count, `${filled}`, key);
     await redis.setnx(key, count);
   }
   await refuseOtherShards(connections); // Another service may have been faster.
@@ -27,11 +29,12 @@ async function filledShards(connections: Connections): Promise<number> {
   return found.lastIndexOf(1) + 1;
 }
 
-/** For a command: nothing is written. @throws SaleShardsDiffer */
+/** For a command: nothing is written. @throws SALE_SHARDS_DIFFER */
 export async function refuseOtherShards(connections: Connections): Promise<void> {
   const { redis, key, count } = placeOf(connections);
   const found = await redis.get(key);
-  if (found !== null && found !== count) throw new SaleShardsDiffer(count, found, key);
+  if (found !== null && found !== count)
+    throw serviceError('SALE_SHARDS_DIFFER', count, found, key);
 }
 
 function placeOf(connections: Connections) {

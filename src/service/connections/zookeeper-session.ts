@@ -4,10 +4,11 @@
  * valid for its timeout from the moment the last answered request was *sent*, since the server
  * heard of the process no earlier than that.
  */
+
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Client, Event, Exception } from 'node-zookeeper-client';
-import { DeadlinePassed } from '../errors.ts';
+import { isServiceError, serviceError } from '../errors.ts';
 import { type ClientConnection, openClient, zookeeperPackage } from './zookeeper-client.ts';
 
 export interface ZookeeperOptions {
@@ -72,14 +73,15 @@ export class ZookeeperSession {
 
   /**
    * Sends a request once there is a connection. A failed request may still take effect, but only
-   * before any later request of this session. @throws DeadlinePassed, or ZooKeeper's error.
+   * before any later request of this session. @throws DEADLINE_PASSED, or ZooKeeper's error.
    */
   async ask<T>(
     send: (client: Client, reply: Reply<T>) => void,
     withinMs = this.#answerMs,
   ): Promise<T> {
     const deadline = performance.now() + withinMs;
-    const late = (cause?: unknown) => new DeadlinePassed('an answer of ZooKeeper', withinMs, cause);
+    const late = (cause?: unknown) =>
+      serviceError('DEADLINE_PASSED', 'an answer of ZooKeeper', withinMs).causedBy(cause);
     if (this.#isOver) throw late();
     if (this.#client.getState() !== zookeeperPackage().State.SYNC_CONNECTED) {
       const signal = AbortSignal.timeout(withinMs);
@@ -133,7 +135,7 @@ export class ZookeeperSession {
     try {
       await this.ask<unknown>((client, reply) => client.exists('/', reply), this.#timeoutMs / 3);
     } catch (error) {
-      if (error instanceof DeadlinePassed && !this.#isOver) this.#connection.hangUp();
+      if (isServiceError(error, 'DEADLINE_PASSED') && !this.#isOver) this.#connection.hangUp();
     } finally {
       this.#isBeating = false;
     }

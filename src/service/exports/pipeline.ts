@@ -2,11 +2,12 @@
  * `import { … } from 'lockstep/pipeline'`: the last rung, for a program of your own. One Lua script
  * sells, and a stream delivers each order to your handler, once or again until it is settled.
  */
+
 import { type Redis, ReplyError } from 'ioredis';
 import { readSale } from '../connections/read-sale.ts';
 import { saleKeys } from '../connections/sale-keys.ts';
 import { isId, type Order, type Outcome, type RefusalReason, type Voucher } from '../domain.ts';
-import { OptionInvalid, PurchaseInvalid, VoucherIdTaken } from '../errors.ts';
+import { isServiceError, OptionInvalid, PurchaseInvalid } from '../errors.ts';
 import { luaStream } from '../inventory/lua-stream.ts';
 import { idInUse } from '../inventory/shared/claims.ts';
 import { freeLease } from '../locks/none.ts';
@@ -109,7 +110,7 @@ export function salePipeline(redis: Redis, options: PipelineOptions = {}): SaleP
       try {
         await inventory.prepare(asVoucher(sale));
       } catch (error) {
-        if (!(error instanceof VoucherIdTaken)) throw error;
+        if (!isServiceError(error, 'VOUCHER_ID_TAKEN')) throw error;
         if (!(await isPrepared(sale)))
           throw new PurchaseInvalid(`another sale has the id ${sale.id}`);
       }

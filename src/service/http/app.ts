@@ -1,11 +1,12 @@
 /** The application: the middleware that every request passes, then the routes. */
+
 import type { Context, MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import { HTTPException } from 'hono/http-exception';
 import type { Logger } from 'pino';
 import { isContention } from '../connections/mysql.ts';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
-import { OrderIdUnavailable, TokenKeysUnavailable } from '../errors.ts';
+import { isServiceError, noOrderIdCodes } from '../errors.ts';
 import { allowedMethods } from './allowed-methods.ts';
 import { type HeaderTexts, requestIdOf } from './headers.ts';
 import { type App, routes } from './openapi.ts';
@@ -86,8 +87,8 @@ export function createApp(service: Service, extensions: Extensions = none): App 
 function failure(c: Context, error: Error, log: Logger): Response {
   if (error instanceof HTTPException && error.status < 500)
     return problem(c, clientError(error.status), error.message);
-  if (error instanceof OrderIdUnavailable) return problem(c, 'not-ready', error.message);
-  if (error instanceof TokenKeysUnavailable)
+  if (isServiceError(error, ...noOrderIdCodes)) return problem(c, 'not-ready', error.message);
+  if (isServiceError(error, 'TOKEN_KEYS_UNAVAILABLE'))
     return problem(c, 'not-ready', 'No token can be checked at the moment.');
   if (isContention(error)) return problem(c, 'database-busy'); // MySQL has rolled it back.
   if (isStoreUnavailable(error)) {

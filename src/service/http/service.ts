@@ -33,7 +33,7 @@ export interface Service {
   isOpen(): boolean;
 }
 
-/** @throws UnknownRung when ALLOWED_RUNGS has a name that is no rung. */
+/** @throws UNKNOWN_RUNG when ALLOWED_RUNGS has a name that is no rung. */
 export async function openService(
   connections: Connections,
   log: Logger,

@@ -3,6 +3,7 @@
  * JSON Web Key Set (RFC 7517). The keys are read every five minutes, and when a token names a new
  * one. While the issuer is away, the known keys are used.
  */
+
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -11,7 +12,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
-import { TokenKeysUnavailable } from '../errors.ts';
+import { isServiceError, type LockstepError, serviceError } from '../errors.ts';
 
 /** Each needs a key pair: a token that is signed with a public key as its secret is refused. */
 const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'];
@@ -24,7 +25,7 @@ export interface IssuerOptions {
   readonly url: string;
   readonly clockSkewSeconds: number;
   /** Once for each time that the keys could not be read. */
-  readonly onUnavailable: (error: TokenKeysUnavailable) => void;
+  readonly onUnavailable: (error: LockstepError) => void;
 }
 
 /** Nothing is wrong with the token: the keys could not be read. */
@@ -37,7 +38,7 @@ const isAboutKeys = (error: unknown): boolean =>
 /**
  * The payload of a token that the issuer has signed, or null. Its claims are for the caller to
  * check: an end within the clock skew is not seen here.
- * @throws TokenKeysUnavailable
+ * @throws TOKEN_KEYS_UNAVAILABLE
  */
 export function issuerVerifier({ url, clockSkewSeconds, onUnavailable }: IssuerOptions) {
   const keys = createRemoteJWKSet(new URL(url), {
@@ -47,8 +48,8 @@ export function issuerVerifier({ url, clockSkewSeconds, onUnavailable }: IssuerO
   let restUntilMs = 0;
   /** Until then: the known keys, or the error. */
   let atRest: JWTVerifyGetKey = keys;
-  const fail = (cause: unknown): TokenKeysUnavailable => {
-    const error = new TokenKeysUnavailable(url, cause);
+  const fail = (cause: unknown): LockstepError => {
+    const error = serviceError('TOKEN_KEYS_UNAVAILABLE', url).causedBy(cause);
     if (performance.now() < restUntilMs) return error; // Many tokens waited for one reading.
     const known = keys.jwks();
     atRest = known ? createLocalJWKSet(known) : () => Promise.reject(error);
@@ -64,7 +65,7 @@ export function issuerVerifier({ url, clockSkewSeconds, onUnavailable }: IssuerO
     try {
       return (await jwtVerify(token, keyOf, options)).payload;
     } catch (error) {
-      if (error instanceof TokenKeysUnavailable) throw error;
+      if (isServiceError(error, 'TOKEN_KEYS_UNAVAILABLE')) throw error;
       if (isAboutKeys(error)) throw fail(error);
       return null;
     }

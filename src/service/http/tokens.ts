@@ -2,7 +2,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Config } from '../config.ts';
 import { isId } from '../domain.ts';
-import type { TokenKeysUnavailable } from '../errors.ts';
+import type { LockstepError } from '../errors.ts';
 import { whenKnown } from '../purchase/when-known.ts';
 import { signHs256, signingKey, verifyHs256 } from './hs256.ts';
 import { problem } from './problems.ts';
@@ -61,7 +61,7 @@ export type TokenRules = Pick<
 /** @param onUnavailable when the keys of the issuer could not be read */
 export function tokenReader(
   rules: TokenRules,
-  onUnavailable: (error: TokenKeysUnavailable) => void = () => {},
+  onUnavailable: (error: LockstepError) => void = () => {},
 ): ReadToken {
   const { TOKEN_JWKS_URL: url } = rules;
   const verify =

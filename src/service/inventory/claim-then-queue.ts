@@ -8,12 +8,13 @@
  *   publishes the order that the first request is giving back.
  * Source. The course notes' asynchronous sale: a Lua script for the checks, then a queue.
  */
+
 import type { Redis } from 'ioredis';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { refusesWrites } from '../connections/store-errors.ts';
 import { type Order, type Outcome, refused } from '../domain.ts';
-import { OrderNotQueued, QueueFull } from '../errors.ts';
+import { isServiceError } from '../errors.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
@@ -64,11 +65,11 @@ export function claimThenQueue(redis: Redis, keys: SaleKeys, queue: OrderQueue):
       // A repeated request publishes its order again; the worker records each order id once.
       await queue.publish({ ...order, id: outcome.orderId });
     } catch (error) {
-      const isNotQueued = error instanceof OrderNotQueued || refusesWrites(error);
+      const isNotQueued = isServiceError(error, 'ORDER_NOT_QUEUED') || refusesWrites(error);
       // The claim of a repeated request belongs to the first one, whose order may be queued.
       if (!isNotQueued || outcome.orderId !== id) throw error;
       await runScript(redis, unclaim, touched(order), [id, userId]);
-      return refused(error instanceof QueueFull ? 'queue-full' : 'not-ready');
+      return refused(isServiceError(error, 'QUEUE_FULL') ? 'queue-full' : 'not-ready');
     }
     await checkpoint('published');
     return outcome;

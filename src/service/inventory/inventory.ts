@@ -14,8 +14,8 @@ export interface Inventory {
    * nothing.
    * @param db the transaction that inserts the voucher; an inventory with rows of its own in MySQL
    *   begins one without it.
-   * @throws VoucherIdTaken when another sale has this id.
-   * @throws StockTooLarge when this inventory cannot sell so many.
+   * @throws VOUCHER_ID_TAKEN when another sale has this id.
+   * @throws STOCK_TOO_LARGE when this inventory cannot sell so many.
    */
   prepare(voucher: Voucher, db?: PoolConnection): Promise<void>;
   /**

@@ -72,7 +72,7 @@ export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions 
 const isSoldOut = ({ outcome, answer }: Sold): boolean =>
   answer !== undefined && outcome.kind === 'refused' && outcome.reason === 'sold-out';
 
-/** @throws VoucherIdTaken */
+/** @throws VOUCHER_ID_TAKEN */
 async function prepareBuckets(redis: Redis, keys: SaleKeys, voucher: Voucher): Promise<void> {
   const buckets = keys.bucketsOf(voucher.id, voucher.buckets);
   const parts = equalParts(voucher.stock, buckets.length);

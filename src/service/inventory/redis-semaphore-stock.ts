@@ -6,12 +6,13 @@
  *   releases the permit, and one is never sold.
  * Source. Redisson, RSemaphore (tryAcquire, release); its permits have no owner and no lease.
  */
+
 import type { Redis } from 'ioredis';
 import { change, type Pool } from '../connections/mysql.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
-import { ScriptAnswerUnexpected } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import type { Lease } from '../locks/lock.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
@@ -37,7 +38,8 @@ export function redisSemaphoreStock(pool: Pool, redis: Redis, keys: SaleKeys): I
     const answer = await runScript(redis, acquirePermit, [hash(voucher.id)], []);
     if (answer === 'unknown-voucher') return saleLost;
     if (answer === 'no-permit') return refused('sold-out');
-    if (answer !== 'acquired') throw new ScriptAnswerUnexpected(acquirePermit.name, answer);
+    if (answer !== 'acquired')
+      throw serviceError('SCRIPT_ANSWER_UNEXPECTED', acquirePermit.name, answer);
     await checkpoint('stock-taken');
     return withPermit(voucher, () => sql.sell(order, voucher, lease));
   }

@@ -7,6 +7,7 @@
  *   connection from begin to COMMIT: a slow one leaves fewer for the others.
  * Source. Shopify's inventory reservations; MySQL, "Locking Reads": SKIP LOCKED.
  */
+
 import { LRUCache } from 'lru-cache';
 import {
   change,
@@ -16,7 +17,7 @@ import {
   transaction,
 } from '../connections/mysql.ts';
 import { type Outcome, refused, type Voucher } from '../domain.ts';
-import { StockTooLarge, VoucherIdTaken } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
 import { boundedLine, type LineLimits } from './shared/bounded-line.ts';
@@ -111,10 +112,10 @@ async function unsold(db: Pool | PoolConnection, voucherId: string): Promise<num
 
 /** Each INSERT doubles the rows of the voucher: 17 of them make 100,000 units. */
 async function prepare(db: PoolConnection, { id, stock }: Voucher): Promise<void> {
-  if (stock > mostUnits) throw new StockTooLarge(stock, mostUnits);
+  if (stock > mostUnits) throw serviceError('STOCK_TOO_LARGE', stock, mostUnits);
   const units = await countUnits(db, id);
   if (units === stock) return;
-  if (units > 0) throw new VoucherIdTaken(id);
+  if (units > 0) throw serviceError('VOUCHER_ID_TAKEN', id);
   await change(db, 'INSERT INTO voucher_units (voucher_id, unit) VALUES (?, 1)', [id]);
   for (let made = 1; made < stock; made *= 2)
     await change(

@@ -3,10 +3,11 @@
  * service, the runner, the contract tests, the command line, the k6 scripts and the README's tables
  * all read this table.
  */
+
 import type { Redis } from 'ioredis';
 import { waitsForReplicas } from '../config.ts';
 import type { Connections } from '../connections/connections.ts';
-import { UnknownRung } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { bypassedTransaction } from '../inventory/bypassed-transaction.ts';
 import { claimThenQueue } from '../inventory/claim-then-queue.ts';
 import { fencedInsert } from '../inventory/fenced-insert.ts';
@@ -661,15 +662,15 @@ export const addOutsider = (name: string, outsider: Rung): void =>
 /** The names of all rungs of this process: those of the ladder, and the outsiders. */
 export const knownRungs = (): string[] => [...rungNames, ...outsiders.keys()];
 
-/** Of the ladder, or an outsider. @throws UnknownRung, with the names of all rungs. */
+/** Of the ladder, or an outsider. @throws UNKNOWN_RUNG, with the names of all rungs. */
 export function rungNamed(name: string): Rung {
   const outsider = outsiders.get(name);
   if (outsider) return outsider;
-  if (!isRungName(name)) throw new UnknownRung(name, rungNames);
+  if (!isRungName(name)) throw serviceError('UNKNOWN_RUNG', name, rungNames);
   return ladder[name];
 }
 
-/** The rungs that a deployment may sell by: those it names, or `all`. @throws UnknownRung */
+/** The rungs that a deployment may sell by: those it names, or `all`. @throws UNKNOWN_RUNG */
 export function allowedRungs(names: readonly string[]): readonly string[] {
   if (names.length === 1 && names[0] === 'all') return knownRungs();
   for (const name of names) rungNamed(name);

@@ -9,6 +9,7 @@
  *   one order, an owner check when the lease is set, a release on every master that was asked and
  *   past a dead one, and an error at once where Redisson asks again.
  */
+
 import type { Redis } from 'ioredis';
 import { LockMastersMissing } from '../errors.ts';
 import { type AcquireOptions, defaultAnswerMs, type Lease, type Lock } from './lock.ts';

@@ -7,6 +7,7 @@
  *   of them restarts empty before the lease is over, or is replaced by a replica without the lock.
  * Source. Redis, "Distributed locks with Redis" (Redlock); the package redlock 4.2.
  */
+
 import type { Redis } from 'ioredis';
 import Redlock, { type RedlockLock } from 'redlock';
 import { LockGrantedTooLate } from '../errors.ts';

@@ -3,8 +3,9 @@
  * passed it again. After a large step no ids are made, because the clock must be wrong. The start
  * and the end of each step are logged once.
  */
+
 import type { Logger } from 'pino';
-import { ClockSteppedBack } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 
 /** How far ids may be ahead of the clock: it stepped back, or the ids borrowed milliseconds. */
 const maxAheadMs = 5_000;
@@ -13,7 +14,7 @@ type State = 'right' | 'behind' | 'too far behind';
 
 /**
  * @returns a check of the clock against the earliest timestamp that the next id may have.
- * @throws ClockSteppedBack from that check.
+ * @throws CLOCK_STEPPED_BACK from that check.
  */
 export function watchClock(log: Logger): (clockMs: number, earliestMs: number) => void {
   const report = stateReporter(log);
@@ -22,7 +23,7 @@ export function watchClock(log: Logger): (clockMs: number, earliestMs: number) =
     const aheadMs = earliestMs - clockMs;
     if (aheadMs > maxAheadMs) {
       report('too far behind', aheadMs);
-      throw new ClockSteppedBack(aheadMs, maxAheadMs);
+      throw serviceError('CLOCK_STEPPED_BACK', aheadMs, maxAheadMs);
     }
     report(clockMs < latestMs ? 'behind' : 'right', latestMs - clockMs);
     latestMs = Math.max(latestMs, clockMs);

@@ -5,7 +5,7 @@ import type { OrderIds } from './order-ids.ts';
 import { openRedisWorker } from './redis-worker.ts';
 import { openSnowflakes } from './snowflake.ts';
 
-/** @throws OrderIdUnavailable when all worker ids are taken. */
+/** @throws WORKER_ID_UNAVAILABLE when all worker ids are taken. */
 export async function openOrderIds(connections: Connections, log: Logger): Promise<OrderIds> {
   switch (connections.config.ORDER_IDS) {
     case 'snowflake':

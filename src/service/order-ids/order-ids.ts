@@ -6,7 +6,7 @@ export interface OrderIds {
   /**
    * A string, not a promise, where there is nothing to wait for: a purchase then costs no extra
    * turn of the event loop.
-   * @throws OrderIdUnavailable, and no id is used.
+   * @throws one of noOrderIdCodes, and no id is used.
    */
   next(): string | Promise<string>;
   /** Why `next` would throw now, as a sentence; null when nothing is known against it. */

@@ -2,9 +2,10 @@
  * Order ids from a counter in Redis: the seconds since 2022 in the upper bits, the day's count in
  * the lower 32. INCR returns each count once, so any number of processes may share the counter.
  */
+
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { OrderIdNotCounted } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import type { OrderIds } from './order-ids.ts';
 
 const epochMs = Date.UTC(2022, 0, 1);
@@ -15,8 +16,8 @@ const keptSeconds = 2 * 24 * 3_600;
 /** A count of more than 32 bits would change the seconds, and make an id of the next second. */
 export function composeId(timestampMs: number, count: number): string {
   const isCount = Number.isSafeInteger(count) && count > 0 && count <= largestCount;
-  if (!isCount) throw new OrderIdNotCounted(`${count} is not a count of 32 bits`);
-  if (timestampMs < epochMs) throw new OrderIdNotCounted('the clock is before 2022');
+  if (!isCount) throw serviceError('ORDER_ID_NOT_COUNTED', `${count} is not a count of 32 bits`);
+  if (timestampMs < epochMs) throw serviceError('ORDER_ID_NOT_COUNTED', 'the clock is before 2022');
   const seconds = BigInt(Math.floor((timestampMs - epochMs) / 1_000));
   return ((seconds << countBits) | BigInt(count)).toString();
 }
@@ -43,7 +44,7 @@ export function openRedisWorker(
     } catch (error) {
       // INCR may have run: this count is skipped and never used.
       report(false, error);
-      throw new OrderIdNotCounted('Redis did not answer INCR', error);
+      throw serviceError('ORDER_ID_NOT_COUNTED', 'Redis did not answer INCR').causedBy(error);
     }
   }
 

@@ -2,9 +2,10 @@
  * Order ids as snowflakes: 41 bits of milliseconds since 2026, 10 of worker id, 12 of sequence.
  * They are made in memory; only the worker id comes from Redis (see worker-id.ts).
  */
+
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { OrderIdUnavailable, WorkerIdUnavailable } from '../errors.ts';
+import { isServiceError, noOrderIdCodes, serviceError } from '../errors.ts';
 import { watchClock } from './clock.ts';
 import type { OrderIds } from './order-ids.ts';
 import { leaseWorkerId, type Stretch, type WorkerIdLease } from './worker-id.ts';
@@ -12,7 +13,7 @@ import { leaseWorkerId, type Stretch, type WorkerIdLease } from './worker-id.ts'
 const epochMs = Date.UTC(2026, 0, 1);
 const largestSequence = 4095;
 
-/** Both throw OrderIdUnavailable when no id can be made. */
+/** Both throw one of noOrderIdCodes when no id can be made. */
 interface Maker {
   next(): string;
   /** Makes none: only tells whether `next` would throw. */
@@ -47,13 +48,19 @@ function snowflakeMaker(
   function nextIn(): { readonly nextMs: number; readonly stretch: Stretch } {
     const stretch = reserved();
     if (!stretch)
-      throw new WorkerIdUnavailable('another process took the worker id, and no other id is free');
+      throw serviceError(
+        'WORKER_ID_UNAVAILABLE',
+        'another process took the worker id, and no other id is free',
+      );
     const earliestMs = earliestTimestampMs(stretch);
     const clockMs = now();
     checkClock(clockMs, earliestMs);
     const nextMs = Math.max(earliestMs, clockMs);
     if (nextMs >= stretch.untilMs)
-      throw new WorkerIdUnavailable(`the lease of worker id ${stretch.workerId} has expired`);
+      throw serviceError(
+        'WORKER_ID_UNAVAILABLE',
+        `the lease of worker id ${stretch.workerId} has expired`,
+      );
     return { nextMs, stretch };
   }
 
@@ -80,7 +87,7 @@ export interface SnowflakeOptions {
   readonly now?: () => number;
 }
 
-/** @throws WorkerIdUnavailable when all worker ids are taken. */
+/** @throws WORKER_ID_UNAVAILABLE when all worker ids are taken. */
 export async function openSnowflakes(
   redis: Redis,
   log: Logger,
@@ -96,7 +103,7 @@ export async function openSnowflakes(
     try {
       return work();
     } catch (error) {
-      if (error instanceof WorkerIdUnavailable) renewSoon();
+      if (isServiceError(error, 'WORKER_ID_UNAVAILABLE')) renewSoon();
       throw error;
     }
   }
@@ -131,13 +138,13 @@ function renewals(lease: WorkerIdLease, log: Logger, pauseMs: number) {
   return { renew, renewSoon };
 }
 
-/** The sentence of the OrderIdUnavailable that is thrown; null without one. */
+/** Why no order id can be made; null when one can. */
 function problemOf(check: () => void): string | null {
   try {
     check();
     return null;
   } catch (error) {
-    if (error instanceof OrderIdUnavailable) return error.message;
+    if (isServiceError(error, ...noOrderIdCodes)) return error.message;
     throw error;
   }
 }

@@ -6,11 +6,12 @@
  * resumes, because its stretch is still reserved for it. A lease with an expiry in Redis would not
  * give this: it says nothing about the timestamps that its owner has used.
  */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { loadScript, runScript } from '../connections/scripts.ts';
-import { WorkerIdUnavailable } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 
 export const workerIds = 1024;
 /** HASH worker id → `end of its stretch in ms:owner` */
@@ -38,7 +39,7 @@ interface Owner {
   readonly now: () => number;
 }
 
-/** @throws WorkerIdUnavailable when all worker ids are taken. */
+/** @throws WORKER_ID_UNAVAILABLE when all worker ids are taken. */
 export async function leaseWorkerId(
   redis: Redis,
   log: Logger,
@@ -87,5 +88,5 @@ async function reserveFree(owner: Owner): Promise<Stretch> {
     const stretch = await reserve(owner, (first + tries) % workerIds);
     if (stretch) return stretch;
   }
-  throw new WorkerIdUnavailable(`all ${workerIds} worker ids are taken`);
+  throw serviceError('WORKER_ID_UNAVAILABLE', `all ${workerIds} worker ids are taken`);
 }

@@ -5,13 +5,14 @@
  * What it does later is refused, since each step needs its hold. The next process begins again: it
  * counts what was changed before, so that nothing is changed twice.
  */
+
 import { randomUUID } from 'node:crypto';
 import type { Connections } from '../connections/connections.ts';
 import { oneEpoch } from '../connections/known-epoch.ts';
 import type { BucketCount, ShardKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { reopensAfterMs } from '../domain.ts';
-import { DataChanged, HoldLost, RedisLostSale } from '../errors.ts';
+import { isServiceError, serviceError } from '../errors.ts';
 import { equalParts } from '../inventory/shared/bucket-stock.ts';
 import { BucketTransfers, NotComparable } from '../inventory/shared/bucket-transfers.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
@@ -52,7 +53,7 @@ export type BucketsChanged =
   | { readonly hold: string; readonly sold?: undefined }
   | { readonly sold: number | null };
 
-/** @throws DataChanged, HoldLost, RedisLostSale */
+/** @throws DATA_CHANGED, HOLD_LOST, REDIS_LOST_SALE */
 export async function changeBucketStock(asked: BucketStockChange): Promise<BucketsChanged> {
   const hold = randomUUID();
   try {
@@ -92,7 +93,7 @@ async function changeHeld(asked: BucketStockChange, hold: string): Promise<Bucke
 /**
  * Sets the stock to what MySQL has, while all buckets are held. A stock below what is sold is 0.
  * @returns false when no bucket was changed, also because an operator changes them too.
- * @throws DataChanged, RedisLostSale
+ * @throws DATA_CHANGED, REDIS_LOST_SALE
  */
 export async function correctBucketStock(
   asked: BucketStockChange,
@@ -108,7 +109,7 @@ export async function correctBucketStock(
     await adjustAll(asked, hold, parts, { isLast: true, refused: null });
     return parts.some((units) => units !== 0);
   } catch (error) {
-    if (error instanceof HoldLost) return false; // An operator changes the stock: it is seen again.
+    if (isServiceError(error, 'HOLD_LOST')) return false; // An operator changes the stock: it is seen again.
     throw error;
   } finally {
     await releaseAll(asked, hold);
@@ -165,8 +166,10 @@ async function askAll(
 }
 
 function problemOf(word: unknown, { epoch, voucherId }: BucketStockChange): Error {
-  if (word === 'not-held') return new HoldLost(voucherId);
-  return word === 'unknown-voucher' ? new RedisLostSale(voucherId) : new DataChanged(epoch);
+  if (word === 'not-held') return serviceError('HOLD_LOST', voucherId);
+  return word === 'unknown-voucher'
+    ? serviceError('REDIS_LOST_SALE', voucherId)
+    : serviceError('DATA_CHANGED', epoch);
 }
 
 /** Those that were begun before the hold: afterwards, no units are on their way. */
@@ -174,7 +177,7 @@ async function finishTransfers({ connections, epoch, voucherId, buckets }: Bucke
   const { saleKeys } = connections;
   const transfers = new BucketTransfers(connections.redis('admin'), saleKeys, oneEpoch(epoch));
   await transfers.finishAll(voucherId, buckets).catch((error: unknown) => {
-    throw error instanceof NotComparable ? new DataChanged(epoch) : error;
+    throw error instanceof NotComparable ? serviceError('DATA_CHANGED', epoch) : error;
   });
 }
 

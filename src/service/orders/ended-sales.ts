@@ -2,13 +2,14 @@
  * Deletes the keys of sales that ended long ago from Redis. MySQL keeps their vouchers and orders,
  * and a purchase is still answered `ended`. A sale with an order that waits to be recorded stays.
  */
+
 import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
 import { epochsOf } from '../connections/epoch.ts';
 import { type Pool, type RowDataPacket, select } from '../connections/mysql.ts';
 import { type BucketCount, type ShardKeys, stockPlaces } from '../connections/sale-keys.ts';
 import { scanHash } from '../connections/scan-hash.ts';
-import { RebuildUnfinished } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { rungNamed } from '../ladder/rungs.ts';
 import { finalRungs } from './reconcile/read-sales.ts';
 
@@ -32,14 +33,14 @@ interface EndedVoucher extends RowDataPacket {
 
 /**
  * Those that ended so many days ago, or earlier.
- * @throws RebuildUnfinished, EpochsDiffer, SaleShardsDiffer: then Redis may not be deleted from.
+ * @throws REBUILD_UNFINISHED, EPOCHS_DIFFER, SALE_SHARDS_DIFFER: nothing of Redis may be deleted.
  */
 export async function removeEndedSales(
   connections: Connections,
   days: number,
 ): Promise<EndedSales> {
   const { ofMysql, ofRedis, isRebuilding } = await epochsOf(connections);
-  if (isRebuilding || ofRedis !== ofMysql) throw new RebuildUnfinished();
+  if (isRebuilding || ofRedis !== ofMysql) throw serviceError('REBUILD_UNFINISHED');
   const endedBefore = new Date(Date.now() - days * dayMs);
   const notes = new Notes(connections.redis('admin'));
   const ended = { removed: [] as string[], waiting: [] as string[] };

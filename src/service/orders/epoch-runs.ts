@@ -3,11 +3,12 @@
  * what it has in hand is not recorded: MySQL refuses it. The next run begins when Redis and MySQL
  * have the same epoch again.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Connections, readEpoch } from '../connections/connections.ts';
 import { epochsOf } from '../connections/epoch.ts';
-import { EpochsDiffer } from '../errors.ts';
+import { isServiceError } from '../errors.ts';
 
 const lookEveryMs = 500;
 
@@ -53,7 +54,7 @@ async function agreedEpoch(
     const epochs = await epochsOf(connections).catch((error: Error) => error);
     const isError = epochs instanceof Error;
     const agreed = !isError && isAgreed(epochs) ? epochs.ofMysql : undefined;
-    onWait(agreed === undefined && (!isError || epochs instanceof EpochsDiffer));
+    onWait(agreed === undefined && (!isError || isServiceError(epochs, 'EPOCHS_DIFFER')));
     if (agreed !== undefined) return agreed;
     const why = isError ? String(epochs) : 'Redis is being rebuilt, or has no epoch.';
     if (why !== said) log.warn({ event: 'waiting-for-epoch', why });

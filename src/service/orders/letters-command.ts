@@ -1,8 +1,9 @@
 /** What `dead-letters` does and prints, for the lab's command line and for a deployment. */
+
 import { pino } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import { isId } from '../domain.ts';
-import { LetterIdMissing, LockstepError } from '../errors.ts';
+import { LockstepError, serviceError } from '../errors.ts';
 import { openOrderIds } from '../order-ids/open-order-ids.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
 import { findOrder } from './find-order.ts';
@@ -35,7 +36,7 @@ export interface LettersAnswer {
 
 type Perform = (id: string) => Promise<LettersAnswer>;
 
-/** @throws LetterIdMissing, UnknownDeadLetter, or why one letter could not be replayed */
+/** @throws LETTER_ID_MISSING, UNKNOWN_DEAD_LETTER, or why one letter could not be replayed */
 export async function runDeadLetters(
   connections: Connections,
   request: LettersRequest,
@@ -43,7 +44,7 @@ export async function runDeadLetters(
   const { act, letter } = request;
   if (act === 'list') return list(connections, request);
   const isOfAll = request.all && act !== 'show';
-  if (letter === undefined && !isOfAll) throw new LetterIdMissing(act);
+  if (letter === undefined && !isOfAll) throw serviceError('LETTER_ID_MISSING', act);
   return performing(connections, act, (perform) =>
     isOfAll ? onAll(connections, perform, request) : perform(letter ?? ''),
   );

@@ -1,9 +1,10 @@
 /** The dead letters of all shards, for an operator: lists them, shows one, and discards one. */
+
 import type { Connections } from '../connections/connections.ts';
 import type { ShardKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { isId } from '../domain.ts';
-import { UnknownDeadLetter } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { readLetter } from '../queues/shared/dead-letter.ts';
 import { fieldOf } from '../queues/shared/order-fields.ts';
 
@@ -61,18 +62,18 @@ async function lettersOf(
   return entries.map((entry, index) => asDeadLetter(number, entry, replayed[index] ?? null));
 }
 
-/** @throws UnknownDeadLetter */
+/** @throws UNKNOWN_DEAD_LETTER */
 export async function findLetter(connections: Connections, id: string): Promise<DeadLetter> {
   const { shard, entryId } = placeOf(connections, id);
   const redis = connections.redis('admin');
   const [entry] = await redis.xrange(shard.dead, entryId, entryId);
-  if (!entry) throw new UnknownDeadLetter(id);
+  if (!entry) throw serviceError('UNKNOWN_DEAD_LETTER', id);
   return asDeadLetter(numberOf(id), entry, await redis.hget(shard.replayed, entryId));
 }
 
 /**
  * Removes the letter. Its order stays failed, and the order of a replay stays as it is.
- * @returns what was removed. @throws UnknownDeadLetter also when another operator was faster.
+ * @returns what was removed. @throws UNKNOWN_DEAD_LETTER also when another operator was faster.
  */
 export async function discardLetter(connections: Connections, id: string): Promise<DeadLetter> {
   const letter = await findLetter(connections, id);
@@ -80,15 +81,15 @@ export async function discardLetter(connections: Connections, id: string): Promi
   const keys = [shard.dead, shard.replayed];
   const answer = await runScript(connections.redis('admin'), discard, keys, [entryId]);
   const [word, replayedAs] = answer as [string, string];
-  if (word !== 'discarded') throw new UnknownDeadLetter(id);
+  if (word !== 'discarded') throw serviceError('UNKNOWN_DEAD_LETTER', id);
   return replayedAs === '' ? letter : { ...letter, replayedAs };
 }
 
-/** @throws UnknownDeadLetter when no letter can have this id. */
+/** @throws UNKNOWN_DEAD_LETTER when no letter can have this id. */
 export function placeOf({ saleKeys }: Connections, id: string): LetterPlace {
   const [, entryId] = /^\d{1,2}-(\d{1,19}-\d{1,19})$/.exec(id) ?? [];
   const shard = saleKeys.shards[numberOf(id)];
-  if (!shard || entryId === undefined) throw new UnknownDeadLetter(id);
+  if (!shard || entryId === undefined) throw serviceError('UNKNOWN_DEAD_LETTER', id);
   return { shard, entryId };
 }
 

@@ -2,6 +2,7 @@
  * Consumes accepted orders and records them: a batch in one transaction, or in smaller ones when
  * that fails.
  */
+
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
@@ -9,7 +10,7 @@ import { isContention, isFull, isRowRefused, isStatementRefused } from '../conne
 import { destroyConnections } from '../connections/mysql-pool.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
-import { BatchTooSlow } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { countSettled, observeBatch } from '../metrics/records.ts';
 import { openVouchers } from '../purchase/vouchers.ts';
 import type { Delivery, Hooks, OrderQueue, Poison } from '../queues/order-queue.ts';
@@ -122,7 +123,7 @@ async function settleWithin(
   const late = new AbortController();
   const { promise: tooLate, resolve: giveUp } = Promise.withResolvers<ReadonlySet<string>>();
   const timer = setTimeout(() => {
-    const cause = new BatchTooSlow(deliveries.length, limitMs);
+    const cause = serviceError('BATCH_TOO_SLOW', deliveries.length, limitMs);
     worker.log.error({ event: 'batch-too-slow', error: cause.message });
     late.abort(cause);
     destroyConnections(worker.records.pool, cause);

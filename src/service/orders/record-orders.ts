@@ -28,7 +28,7 @@ export interface Records {
 
 /**
  * One transaction: one multi-row insert, and one conditional decrement for each voucher.
- * @throws EpochOver, or the error of the statement that failed. Nothing is recorded then; the
+ * @throws EPOCH_OVER, or the error of the statement that failed. Nothing is recorded then; the
  *   caller records the orders in smaller batches.
  */
 export async function recordBatch(

@@ -2,6 +2,7 @@
  * Replays a dead letter: sells its order again to the same user, if stock is left. The new order
  * goes the way of every purchase: one script, the stream, a worker, MySQL's rails.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connections, readEpoch } from '../connections/connections.ts';
 import { oneEpoch } from '../connections/known-epoch.ts';
@@ -9,18 +10,7 @@ import { select } from '../connections/mysql.ts';
 import type { BucketCount, ShardKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { isId, type Order } from '../domain.ts';
-import {
-  ReplayImpossible,
-  ReplayInOtherEpoch,
-  ReplayOrderRecorded,
-  ReplaySaleClosed,
-  ReplaySoldOut,
-  ReplayStockMoves,
-  ReplayUnknown,
-  ReplayUserHasOrder,
-  ScriptAnswerUnexpected,
-  UnknownDeadLetter,
-} from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { BucketTransfers } from '../inventory/shared/bucket-transfers.ts';
 import { ladder, rungNamed } from '../ladder/rungs.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
@@ -39,7 +29,7 @@ export interface Replay {
 /**
  * A letter is replayed once: a second replay changes nothing, and names the order of the first. So
  * it can be repeated after an error, and by two operators at once.
- * @throws UnknownDeadLetter or a ReplayRefused when nothing was sold; ReplayUnknown when it may
+ * @throws UNKNOWN_DEAD_LETTER or a REPLAY_… when nothing was sold; REPLAY_UNKNOWN when it may
  *   have been.
  */
 export async function replayLetter(
@@ -63,10 +53,11 @@ export async function replayLetter(
 
 type Buyer = Pick<Order, 'voucherId' | 'userId'>;
 
-/** @throws ReplayImpossible when nothing shows whose order it was. */
+/** @throws REPLAY_IMPOSSIBLE when nothing shows whose order it was. */
 function buyerOf({ id, isOwnerKnown, voucherId = '', userId = '', cause }: DeadLetter): Buyer {
   if (!isOwnerKnown)
-    throw new ReplayImpossible(
+    throw serviceError(
+      'REPLAY_IMPOSSIBLE',
       id,
       `its entry does not name a voucher and a user (${cause ?? '-'})`,
     );
@@ -88,15 +79,19 @@ async function findSale(
   { voucherId, userId }: Buyer,
 ): Promise<Sale> {
   const voucher = await openVouchers(connections).find(voucherId);
-  if (!voucher) throw new ReplaySaleClosed(id, `MySQL has no voucher ${voucherId}`);
+  if (!voucher) throw serviceError('REPLAY_SALE_CLOSED', id, `MySQL has no voucher ${voucherId}`);
   const { queue, buckets: inBuckets = false } = rungNamed(voucher.rung);
   if (queue !== ladder['lua-stream'].queue)
-    throw new ReplaySaleClosed(id, `voucher ${voucherId} is sold by ${voucher.rung}`);
+    throw serviceError('REPLAY_SALE_CLOSED', id, `voucher ${voucherId} is sold by ${voucher.rung}`);
   const { saleKeys } = connections;
   const { buckets } = voucher;
   const keys = inBuckets ? saleKeys.bucketOf(voucherId, userId, buckets) : saleKeys.of(voucherId);
   if (keys.dead !== placeOf(connections, id).shard.dead)
-    throw new ReplaySaleClosed(id, `voucher ${voucherId} belongs to another shard than its letter`);
+    throw serviceError(
+      'REPLAY_SALE_CLOSED',
+      id,
+      `voucher ${voucherId} belongs to another shard than its letter`,
+    );
   return { keys, inBuckets, buckets };
 }
 
@@ -112,7 +107,7 @@ async function checkFailed(
   if (!isId(orderId) || reason === 'id-belongs-to-another-order') return;
   const order = { ...buyer, id: orderId, requestId: '' };
   if (await insertTombstone(connections.mysql(), order, reason)) return;
-  throw new ReplayOrderRecorded(id, orderId);
+  throw serviceError('REPLAY_ORDER_RECORDED', id, orderId);
 }
 
 /** MySQL may have an order that Redis does not know, of a time before Redis lost its data. */
@@ -127,7 +122,7 @@ async function checkOtherOrder(
       "WHERE voucher_id = ? AND user_id = ? AND status = 'confirmed'",
     [voucherId, userId],
   );
-  if (other) throw new ReplayUserHasOrder(id, userId, voucherId, other.id);
+  if (other) throw serviceError('REPLAY_USER_HAS_ORDER', id, userId, voucherId, other.id);
 }
 
 /** Stock that came back is sold after two seconds at most; each further letter may add as many. */
@@ -152,29 +147,33 @@ async function sellAgain(resale: Resale, order: Order): Promise<Replay> {
       case 'already-replayed':
         return { orderId, isFirst: word === 'replayed' };
       case 'reopening':
-        if (waits === mostWaits) throw new ReplaySoldOut(letter.id, voucherId);
+        if (waits === mostWaits) throw serviceError('REPLAY_SOLD_OUT', letter.id, voucherId);
         await sleep(leftMs);
         break;
       case 'sold-out':
         await borrow(resale, order, epoch, waits === mostWaits);
         break;
       case 'already-ordered':
-        throw new ReplayUserHasOrder(letter.id, userId, voucherId, orderId);
+        throw serviceError('REPLAY_USER_HAS_ORDER', letter.id, userId, voucherId, orderId);
       case 'unknown-voucher':
-        throw new ReplaySaleClosed(letter.id, `Redis has lost the sale of voucher ${voucherId}`);
+        throw serviceError(
+          'REPLAY_SALE_CLOSED',
+          letter.id,
+          `Redis has lost the sale of voucher ${voucherId}`,
+        );
       case 'other-epoch':
-        throw new ReplayInOtherEpoch(letter.id);
+        throw serviceError('REPLAY_IN_OTHER_EPOCH', letter.id);
       case 'unknown-letter':
-        throw new UnknownDeadLetter(letter.id);
+        throw serviceError('UNKNOWN_DEAD_LETTER', letter.id);
       default:
-        throw new ScriptAnswerUnexpected(replay.name, word);
+        throw serviceError('SCRIPT_ANSWER_UNEXPECTED', replay.name, word);
     }
   }
 }
 
 /**
  * As for a purchase: other buckets may have stock. Resolves when another try is worth it.
- * @throws ReplaySoldOut, ReplayStockMoves
+ * @throws REPLAY_SOLD_OUT, REPLAY_STOCK_MOVES
  */
 async function borrow(
   { connections, letter, sale }: Resale,
@@ -182,19 +181,19 @@ async function borrow(
   epoch: string,
   isLast: boolean,
 ): Promise<void> {
-  const soldOut = new ReplaySoldOut(letter.id, order.voucherId);
+  const soldOut = serviceError('REPLAY_SOLD_OUT', letter.id, order.voucherId);
   if (!sale.inBuckets) throw soldOut;
   const [redis, keys] = [connections.redis('admin'), connections.saleKeys];
   const transfers = new BucketTransfers(redis, keys, oneEpoch(epoch));
   const found = await transfers.borrowFor(order, sale.buckets);
   if (found.word === 'empty' && (isLast || !found.reopens)) throw soldOut;
-  if (isLast) throw new ReplayStockMoves(letter.id, order.voucherId);
+  if (isLast) throw serviceError('REPLAY_STOCK_MOVES', letter.id, order.voucherId);
   if (found.word !== 'found') await sleep(betweenLooksMs);
 }
 
 type Answer = [word: string, orderId: string, leftMs?: number];
 
-/** @throws ReplayUnknown after any error: the script may have run. */
+/** @throws REPLAY_UNKNOWN after any error: the script may have run. */
 async function runReplay(
   { connections, letter, sale }: Resale,
   { id, voucherId, userId, requestId }: Order,
@@ -206,6 +205,6 @@ async function runReplay(
   const keys = [...touched, dead, replayed, epochKey];
   const args = [id, voucherId, userId, requestId, entryId, epoch];
   return runScript(connections.redis('admin'), replay, keys, args).catch((cause: unknown) => {
-    throw new ReplayUnknown(letter.id, cause);
+    throw serviceError('REPLAY_UNKNOWN', letter.id).causedBy(cause);
   }) as Promise<Answer>;
 }

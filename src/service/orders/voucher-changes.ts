@@ -12,6 +12,7 @@
  * be repeated, also by several processes at once: a process that dies or stands still leaves a
  * begun change, and the next one finishes it. One change of a voucher is begun at a time.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitsForReplicas } from '../config.ts';
 import type { Connections } from '../connections/connections.ts';
@@ -20,19 +21,7 @@ import { change, type PoolConnection, select, transaction } from '../connections
 import { type BucketCount, type ShardKeys, stockPlaces } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { keptAfterEndMs, reopensAfterMs } from '../domain.ts';
-import {
-  ChangeInvalid,
-  ChangeUnfinished,
-  CommitUnknown,
-  DataChanged,
-  EpochOver,
-  HoldLost,
-  MysqlBehind,
-  RedisLostSale,
-  ReplicaBehind,
-  SaleEnded,
-  StockBelowSold,
-} from '../errors.ts';
+import { isServiceError, serviceError } from '../errors.ts';
 import { confirmWrites } from '../inventory/shared/replica-acknowledgement.ts';
 import { rungNamed } from '../ladder/rungs.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
@@ -76,10 +65,10 @@ interface CurrentVoucher {
 
 /**
  * @returns null when there is no such voucher.
- * @throws ChangeUnfinished: the change is in the journal, and an order worker finishes it;
- *   CommitUnknown: it may be in the journal. After ChangeInvalid, SaleEnded, StockBelowSold,
- *   MysqlBehind, DataChanged, RedisLostSale, HoldLost, ReplicaBehind, or the error of a store,
- *   nothing has changed.
+ * @throws CHANGE_UNFINISHED: the change is in the journal, and an order worker finishes it;
+ *   COMMIT_UNKNOWN: it may be in the journal. After CHANGE_INVALID, SALE_ENDED, STOCK_BELOW_SOLD,
+ *   MYSQL_BEHIND, DATA_CHANGED, REDIS_LOST_SALE, HOLD_LOST, REPLICA_BEHIND, or the error of a
+ *   store, nothing has changed.
  */
 export async function changeSale(
   connections: Connections,
@@ -96,8 +85,8 @@ export async function changeSale(
   }
   const settled = await finishOwn(at, own);
   if (settled.state !== 'refused') return settled;
-  if (settled.sold === null) throw new MysqlBehind(voucherId, own);
-  throw new StockBelowSold(settled.stock, settled.sold);
+  if (settled.sold === null) throw serviceError('MYSQL_BEHIND', voucherId, own);
+  throw serviceError('STOCK_BELOW_SOLD', settled.stock, settled.sold);
 }
 
 /** Two processes that change the stock of buckets end each other's holds. */
@@ -122,14 +111,14 @@ async function finishAnother(at: Place): Promise<void> {
       await finish(at);
       return;
     } catch (error) {
-      const passes = [HoldLost, ReplicaBehind, CommitUnknown].some((of) => error instanceof of);
+      const passes = isServiceError(error, 'HOLD_LOST', 'REPLICA_BEHIND', 'COMMIT_UNKNOWN');
       if (!passes || tries === mostTries) throw error;
     }
     await sleep(Math.random() * longestRestMs); // Both would end each other's holds again.
   }
 }
 
-/** Another process may finish it first. @throws ChangeUnfinished */
+/** Another process may finish it first. @throws CHANGE_UNFINISHED */
 async function finishOwn(at: Place, own: number): Promise<VoucherChange> {
   const { connections, voucherId } = at;
   for (let tries = 1; ; tries++) {
@@ -139,8 +128,8 @@ async function finishOwn(at: Place, own: number): Promise<VoucherChange> {
     );
     const found = await changeNumbered(connections.mysql(), voucherId, own).catch(() => undefined);
     if (found && found.state !== 'begun') return found;
-    if (!(cause instanceof HoldLost) || tries === mostTries)
-      throw new ChangeUnfinished(voucherId, own, cause);
+    if (!isServiceError(cause, 'HOLD_LOST') || tries === mostTries)
+      throw serviceError('CHANGE_UNFINISHED', voucherId, own).causedBy(cause);
     await sleep(Math.random() * longestRestMs);
   }
 }
@@ -158,7 +147,7 @@ export async function finishChanges(
   for (const id of await vouchersBegun(connections.mysql(), leastAgeMs)) {
     if (voucherId !== undefined && voucherId !== id) continue;
     const done = await finish({ connections, epoch, voucherId: id }).catch((error: unknown) => {
-      if (!(error instanceof RedisLostSale)) problems.push(error); // The others do not wait for it.
+      if (!isServiceError(error, 'REDIS_LOST_SALE')) problems.push(error); // The others do not wait for it.
       return null;
     });
     if (done) finished.push(id);
@@ -203,17 +192,18 @@ function begin(
   });
 }
 
-/** @throws ChangeInvalid, SaleEnded */
+/** @throws CHANGE_INVALID, SALE_ENDED */
 function edited(voucher: CurrentVoucher, edit: VoucherEdit) {
   if (!isFinalRung(voucher.rung))
-    throw new ChangeInvalid(
+    throw serviceError(
+      'CHANGE_INVALID',
       `only those of ${finalRungs.join(', ')} change, not of ${voucher.rung}`,
     );
-  if (voucher.endTime.getTime() <= Date.now()) throw new SaleEnded(voucher.endTime);
+  if (voucher.endTime.getTime() <= Date.now()) throw serviceError('SALE_ENDED', voucher.endTime);
   const { title = voucher.title, stock = voucher.stock } = edit;
   const { beginTime = voucher.beginTime, endTime = voucher.endTime } = edit;
   if (endTime !== 'now' && beginTime >= endTime)
-    throw new ChangeInvalid('endTime must be after beginTime');
+    throw serviceError('CHANGE_INVALID', 'endTime must be after beginTime');
   const paused = edit.paused ?? voucher.paused === 1;
   return { title, stock, beginTime, endTime: endTime === 'now' ? null : endTime, paused };
 }
@@ -251,8 +241,8 @@ type Applied =
 
 /**
  * When it answers, a replica that may be promoted has the change too.
- * @throws DataChanged, HoldLost, ReplicaBehind; RedisLostSale: then the change waits for a rebuild
- *   of Redis.
+ * @throws DATA_CHANGED, HOLD_LOST, REPLICA_BEHIND; REDIS_LOST_SALE: then the change waits for a
+ *   rebuild of Redis.
  */
 async function apply(at: Place, begun: BegunChange): Promise<Applied> {
   const { connections, epoch, voucherId } = at;
@@ -291,9 +281,9 @@ async function applyIn(
     const [word, value] = answer as [string, string];
     if (word === 'below-sold') return { sold: Number(value) };
     if (word === 'later-change') return { sold: null };
-    if (word === 'unknown-voucher') throw new RedisLostSale(voucherId);
-    if (word === 'not-held') throw new HoldLost(voucherId);
-    if (word !== 'changed') throw new DataChanged(epoch);
+    if (word === 'unknown-voucher') throw serviceError('REDIS_LOST_SALE', voucherId);
+    if (word === 'not-held') throw serviceError('HOLD_LOST', voucherId);
+    if (word !== 'changed') throw serviceError('DATA_CHANGED', epoch);
     endMs = value; // Every bucket ends when the first one does.
   }
   const keptUntilMs = Number(endMs) + keptAfterEndMs;
@@ -350,7 +340,7 @@ async function addStock(db: PoolConnection, voucherId: string, units: number): P
 /**
  * In a transaction that holds the lock of the voucher, and the epoch: a rebuild of Redis waits for
  * it, and then reads what it wrote. It asks no other store.
- * @throws DataChanged, and what `work` throws
+ * @throws DATA_CHANGED, and what `work` throws
  */
 function alone<Result>(
   at: Place,
@@ -366,15 +356,16 @@ function alone<Result>(
   );
 }
 
-/** @throws DataChanged: the next change is made in the epoch that MySQL has now. */
+/** @throws DATA_CHANGED: the next change is made in the epoch that MySQL has now. */
 function inItsEpoch<Result>(
   { connections, epoch }: Place,
   work: () => Promise<Result>,
 ): Promise<Result> {
   return work().catch((error: unknown) => {
-    if (!(error instanceof EpochOver || error instanceof DataChanged)) throw error;
+    if (!(isServiceError(error, 'EPOCH_OVER') || isServiceError(error, 'DATA_CHANGED')))
+      throw error;
     connections.epoch.refresh();
-    throw new DataChanged(epoch); // EpochOver speaks of orders.
+    throw serviceError('DATA_CHANGED', epoch); // EPOCH_OVER speaks of orders.
   });
 }
 

@@ -1,9 +1,10 @@
 /** Runs bin/audit.js: the audit of a large sale takes time and memory that an instance needs. */
+
 import { execFile } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { VoucherAudit } from '../audit/audit-in-parts.ts';
-import { AuditFailed } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 
 const program = fileURLToPath(new URL('../bin/audit.js', import.meta.url));
 const withinMs = 10 * 60_000;
@@ -15,7 +16,7 @@ const mostWaiting = 8;
  * One at a time in this process. A voucher that is being audited, or waits for it, is not audited
  * twice: both callers get the same answer.
  * @param signal ends the audit that runs.
- * @returns null when there is no such voucher. @throws AuditFailed
+ * @returns null when there is no such voucher. @throws AUDIT_FAILED
  */
 export function auditsOneByOne(
   signal: AbortSignal,
@@ -26,7 +27,7 @@ export function auditsOneByOne(
     const known = audits.get(voucherId);
     if (known) return known;
     if (audits.size > mostWaiting)
-      return Promise.reject(new AuditFailed(voucherId, `${mostWaiting} others wait`));
+      return Promise.reject(serviceError('AUDIT_FAILED', voucherId, `${mostWaiting} others wait`));
     const audited = last.then(() => run(voucherId, signal));
     audits.set(voucherId, audited);
     last = audited.catch(() => {}).then(() => audits.delete(voucherId));
@@ -43,7 +44,7 @@ function run(voucherId: string, signal: AbortSignal): Promise<VoucherAudit | nul
       try {
         resolve(JSON.parse(stdout) as VoucherAudit | null);
       } catch {
-        reject(new AuditFailed(voucherId, stderr.trim()));
+        reject(serviceError('AUDIT_FAILED', voucherId, stderr.trim()));
       }
     });
     if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);

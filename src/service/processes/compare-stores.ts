@@ -2,13 +2,14 @@
  * A process compares its stores when it starts. While MySQL is away, it sells what Redis has, and
  * compares them as soon as MySQL is back.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import { agreeOnDurability } from '../connections/durability.ts';
 import { trustRedis } from '../connections/epoch.ts';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
-import { EpochsDiffer, SaleShardsDiffer } from '../errors.ts';
+import { isServiceError } from '../errors.ts';
 
 const lookEveryMs = 1_000;
 
@@ -65,4 +66,4 @@ async function compareLater({ log, signal, compare }: Comparison, known: string)
 
 /** Any other error may be over at the next look. */
 const doStoresDiffer = (error: unknown): boolean =>
-  error instanceof EpochsDiffer || error instanceof SaleShardsDiffer;
+  isServiceError(error, 'EPOCHS_DIFFER') || isServiceError(error, 'SALE_SHARDS_DIFFER');

@@ -2,10 +2,11 @@
  * A process may start before its stores, and before the process that makes the tables: its first
  * statements are repeated until they answer.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
-import { TablesMissing } from '../errors.ts';
+import { isServiceError } from '../errors.ts';
 
 const pauseMs = 500;
 
@@ -25,7 +26,7 @@ export async function onceStoresAnswer<T>(
     try {
       return await work();
     } catch (error) {
-      const isWorthATry = isStoreUnavailable(error) || error instanceof TablesMissing;
+      const isWorthATry = isStoreUnavailable(error) || isServiceError(error, 'TABLES_MISSING');
       if (!isWorthATry || performance.now() + pauseMs > deadline) throw error;
       log.warn({ event: 'store-not-ready', error: String(error) });
       await sleep(pauseMs, undefined, { signal }).catch(() => {});

@@ -1,8 +1,9 @@
 /** Watches the consumers of an order worker: each must record orders, or have none to record. */
+
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import { onNewConnections, recordsOrders } from '../connections/probes.ts';
-import { NoProgress } from '../errors.ts';
+import { type LockstepError, serviceError } from '../errors.ts';
 import { ConsumerProgress } from '../orders/consumer-progress.ts';
 import { FullMysql } from '../orders/full-mysql.ts';
 import type { WorkerHooks } from '../orders/order-worker.ts';
@@ -113,11 +114,11 @@ export class ConsumerWatch {
   }
 
   /** A batch may take its limit, so a consumer with orders in hand is given that time too. */
-  #verdict({ queue, number, progress, stuckMs }: Consumer): NoProgress | null {
+  #verdict({ queue, number, progress, stuckMs }: Consumer): LockstepError | null {
     const { PROGRESS_WITHIN_MS, BATCH_LIMIT_MS } = this.#watched.connections.config;
     const limitMs = PROGRESS_WITHIN_MS + (progress.isBusy ? BATCH_LIMIT_MS : 0);
     if (stuckMs === null || stuckMs < limitMs) return null;
-    return new NoProgress(`Consumer ${number} of queue ${queue}`, stuckMs);
+    return serviceError('NO_PROGRESS', `Consumer ${number} of queue ${queue}`, stuckMs);
   }
 }
 

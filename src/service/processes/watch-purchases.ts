@@ -1,8 +1,9 @@
 /** Watches the connection of an instance's purchases, beside the purchases and not in their way. */
+
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import { onNewConnections, takesPurchases } from '../connections/probes.ts';
-import { NoProgress } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import { type Look, stuckFor } from './watch.ts';
 
 export function lookAtPurchases(connections: Connections, log: Logger): Look {
@@ -21,6 +22,6 @@ export function lookAtPurchases(connections: Connections, log: Logger): Look {
     stuckMs = stuckFor(stuckMs, sinceMs, doesRedisAnswer);
     log.warn({ event: 'purchases-not-answered', doesRedisAnswer, stuckMs });
     if (stuckMs === null || stuckMs < config.PROGRESS_WITHIN_MS) return null;
-    return new NoProgress('The connection of the purchases', stuckMs);
+    return serviceError('NO_PROGRESS', 'The connection of the purchases', stuckMs);
   };
 }

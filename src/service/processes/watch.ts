@@ -5,13 +5,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { NoProgress } from '../errors.ts';
+import type { LockstepError } from '../errors.ts';
 
 /** EX_TEMPFAIL of sysexits.h: a new start may succeed. */
 const stuckExitCode = 75;
 
 /** @param sinceMs the time since the last look. @returns why the process is stuck, or null. */
-export type Look = (sinceMs: number) => Promise<NoProgress | null>;
+export type Look = (sinceMs: number) => Promise<LockstepError | null>;
 
 /**
  * The time for which something makes no progress although it may work: its stores answer, and Redis
@@ -29,7 +29,7 @@ export async function watch(
   withinMs: number,
   log: Logger,
   signal: AbortSignal,
-): Promise<NoProgress | null> {
+): Promise<LockstepError | null> {
   const everyMs = withinMs / 4;
   const report = (error: unknown) => {
     log.error({ event: 'look-failed', error });
@@ -49,7 +49,7 @@ export async function watch(
 
 /** Sets the exit code and calls `end`, once the process is stuck. */
 export async function endWhenStuck(
-  watching: Promise<NoProgress | null>,
+  watching: Promise<LockstepError | null>,
   log: Logger,
   end: () => void,
 ): Promise<void> {

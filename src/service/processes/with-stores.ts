@@ -28,7 +28,7 @@ export async function withStores<T>(config: Config, work: Work<T>): Promise<T> {
 /**
  * To those that the environment of the command names. The epochs are compared, and never written: a
  * Redis that has lost its data must stay as it is found.
- * @throws ConfigurationInvalid or EpochsDiffer
+ * @throws CONFIGURATION_INVALID or EPOCHS_DIFFER
  */
 export const withDeployment = <T>(work: Work<T>): Promise<T> =>
   withStores(readConfig(), async (connections) => {

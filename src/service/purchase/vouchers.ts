@@ -84,7 +84,7 @@ export interface Vouchers {
    * that Redis has lost cannot be taken for one that it never had.
    * @param prepare prepares the sale, in the same transaction where it writes to MySQL. If it
    *   throws, MySQL does not keep the voucher.
-   * @throws CommitUnknown when the voucher may exist; otherwise the error of `prepare` or of MySQL.
+   * @throws COMMIT_UNKNOWN when the voucher may exist; else the error of `prepare` or of MySQL.
    */
   create(voucher: NewVoucher, prepare: Inventory['prepare']): Promise<Voucher>;
   /**

@@ -8,8 +8,9 @@
  * Source. The course notes' ArrayBlockingQueue of 1024 × 1024, whose `add` throws when it is full,
  *   after the stock is taken.
  */
+
 import type { Order } from '../domain.ts';
-import { QueueFull } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import type { OrderQueue } from './order-queue.ts';
 import { type DeliverOptions, deliverFrom, type Entry, type Source } from './shared/deliver.ts';
 import { WakeUp } from './shared/wake-up.ts';
@@ -36,7 +37,7 @@ export function memoryQueue({ limit, ...options }: MemoryOptions): OrderQueue {
   }
 
   async function publish(order: Order): Promise<void> {
-    if (waiting.length >= limit) throw new QueueFull(limit);
+    if (waiting.length >= limit) throw serviceError('QUEUE_FULL', limit);
     waiting.push(order);
     arrival.wake();
   }

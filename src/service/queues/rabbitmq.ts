@@ -8,10 +8,11 @@
  * Source. RabbitMQ, "Reliability Guide" and "Quorum Queues" (delivery limit). The course notes
  *   count the attempts in a header that a redelivery does not keep.
  */
+
 import type { ChannelModel, ConfirmChannel, ConsumeMessage } from 'amqplib';
 import type { Rabbitmq } from '../connections/rabbitmq.ts';
 import type { Order } from '../domain.ts';
-import { OrderNotQueued, QueueFull } from '../errors.ts';
+import { serviceError } from '../errors.ts';
 import type { OrderQueue } from './order-queue.ts';
 import { type DeliverOptions, deliverFrom, type Entry, type Source } from './shared/deliver.ts';
 import { asEntry, asText } from './shared/order-text.ts';
@@ -43,14 +44,14 @@ export function rabbitmqQueue(rabbitmq: Rabbitmq, options: RabbitmqOptions): Ord
 
   async function publish(order: Order): Promise<void> {
     const channel = await publisher.channel();
-    if (!channel) throw new OrderNotQueued('there is no connection to RabbitMQ');
+    if (!channel) throw serviceError('ORDER_NOT_QUEUED', 'there is no connection to RabbitMQ');
     const isConfirmed = await confirmed(channel, order, answerMs);
     if (publisher.returned.delete(order.id))
-      throw new OrderNotQueued(`RabbitMQ has no queue ${queue}`);
+      throw serviceError('ORDER_NOT_QUEUED', `RabbitMQ has no queue ${queue}`);
     if (isConfirmed) return;
     // A refusal has two causes: the queue is full, or it failed and may have the order.
     const { messageCount } = await channel.checkQueue(queue);
-    if (messageCount >= limit) throw new QueueFull(limit);
+    if (messageCount >= limit) throw serviceError('QUEUE_FULL', limit);
     throw new Error('RabbitMQ did not confirm the order');
   }
 
@@ -62,7 +63,7 @@ export function rabbitmqQueue(rabbitmq: Rabbitmq, options: RabbitmqOptions): Ord
     isInHandUncounted: true,
     async depth() {
       const channel = await publisher.channel();
-      if (!channel) throw new OrderNotQueued('there is no connection to RabbitMQ');
+      if (!channel) throw serviceError('ORDER_NOT_QUEUED', 'there is no connection to RabbitMQ');
       return (await channel.checkQueue(queue)).messageCount;
     },
   };

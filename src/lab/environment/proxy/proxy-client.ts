@@ -1,5 +1,5 @@
 /** Talks to the process of the proxies. */
-import { ProxyRefused } from '../../errors.ts';
+import { labError } from '../../errors.ts';
 import type { ProxyName } from '../servers/proxies.ts';
 import type { ProxyState, Toxic } from './toxic.ts';
 
@@ -19,13 +19,13 @@ export class ProxyClient {
     this.#url = `http://127.0.0.1:${controlPort}/proxies`;
   }
 
-  /** @throws ProxyRefused */
+  /** @throws PROXY_REFUSED */
   async state(): Promise<Record<ProxyName, ProxyState>> {
     const answer = await ask('any server', this.#url);
     return (await answer.json()) as Record<ProxyName, ProxyState>;
   }
 
-  /** @throws ProxyRefused */
+  /** @throws PROXY_REFUSED */
   async change(name: ProxyName, change: ProxyChange): Promise<void> {
     await ask(name, `${this.#url}/${name}`, {
       method: 'PUT',
@@ -38,8 +38,8 @@ export class ProxyClient {
 async function ask(name: string, url: string, request: RequestInit = {}): Promise<Response> {
   const signal = AbortSignal.timeout(answersWithinMs); // Paused proxies do not answer.
   const answer = await fetch(url, { ...request, signal }).catch((cause: unknown) => {
-    throw new ProxyRefused(name, 'nothing', cause);
+    throw labError('PROXY_REFUSED', name, 'nothing').causedBy(cause);
   });
-  if (!answer.ok) throw new ProxyRefused(name, answer.status);
+  if (!answer.ok) throw labError('PROXY_REFUSED', name, answer.status);
   return answer;
 }

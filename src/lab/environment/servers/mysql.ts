@@ -3,11 +3,12 @@
  * (`npm run setup -- --with-mysql`); it runs with its own loader and libraries, so that nothing is
  * installed.
  */
+
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { ProgramMissing } from '../../errors.ts';
+import { labError } from '../../errors.ts';
 import {
   accountStatements,
   answers,
@@ -21,10 +22,11 @@ import type { Server } from './server.ts';
 const root = fileURLToPath(new URL('../../../../.lockstep/mysql', import.meta.url));
 const libraries = ['x86_64-linux-gnu', 'x86_64-linux-gnu/mysql/private', 'mysql/private'];
 
-/** The loader, and the arguments that make it run MySQL. @throws ProgramMissing */
+/** The loader, and the arguments that make it run MySQL. @throws PROGRAM_MISSING */
 function program(): { readonly command: string; readonly args: string[] } {
   const server = join(root, 'usr', 'sbin', 'mysqld');
-  if (!existsSync(server)) throw new ProgramMissing('mysqld (npm run setup -- --with-mysql)');
+  if (!existsSync(server))
+    throw labError('PROGRAM_MISSING', 'mysqld (npm run setup -- --with-mysql)');
   const path = libraries.map((folder) => join(root, 'usr', 'lib', folder)).join(':');
   const command = join(root, 'usr', 'lib64', 'ld-linux-x86-64.so.2');
   return { command, args: ['--library-path', path, server, ...ownFolders()] };

@@ -1,7 +1,8 @@
 /** The proxies between the service and its stores, all in one process. */
+
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NotProxied } from '../../errors.ts';
+import { labError } from '../../errors.ts';
 import type { ProxyPlan } from '../proxy/toxic.ts';
 import type { Ports } from '../state.ts';
 import { databaseUrl } from './database.ts';
@@ -77,9 +78,9 @@ export function proxiedEnvironment(ports: Ports): Record<string, string> {
 
 export const isProxied = (name: string): name is ProxyName => proxied.some((each) => each === name);
 
-/** The proxy in front of a server. @throws NotProxied */
+/** The proxy in front of a server. @throws NOT_PROXIED */
 export function proxyNamed(server: string): ProxyName {
   const known = server === 'mariadb' || server === 'mysql' ? 'database' : server;
-  if (!isProxied(known)) throw new NotProxied(server, proxied);
+  if (!isProxied(known)) throw labError('NOT_PROXIED', server, proxied);
   return known;
 }

@@ -2,11 +2,12 @@
  * RabbitMQ from Debian's package, with its data under the lab's folder, and Erlang's name server
  * (epmd), which RabbitMQ would otherwise start for the whole machine and leave behind.
  */
+
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'amqplib';
-import { ProgramMissing } from '../../errors.ts';
+import { labError } from '../../errors.ts';
 import { programPath } from '../processes.ts';
 import type { Server } from './server.ts';
 
@@ -87,5 +88,5 @@ const environment = (data: string, settings: string, port: number): Record<strin
 });
 
 function missing(): never {
-  throw new ProgramMissing('rabbitmq-server');
+  throw labError('PROGRAM_MISSING', 'rabbitmq-server');
 }

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { ProgramMissing } from '../../errors.ts';
+import { labError } from '../../errors.ts';
 import { programPath } from '../processes.ts';
 import type { Server } from './server.ts';
 
@@ -57,7 +57,7 @@ autopurge.purgeInterval=1
 `;
 
 function javaWithZookeeper(): string {
-  if (!jars.every((jar) => existsSync(jar))) throw new ProgramMissing('zookeeper');
+  if (!jars.every((jar) => existsSync(jar))) throw labError('PROGRAM_MISSING', 'zookeeper');
   return programPath('java');
 }
 

@@ -6,7 +6,7 @@ import { isConnectedTo } from '../../environment/proxy/connection-owner.ts';
 import { proxyPort } from '../../environment/servers/proxies.ts';
 import { waitUntil } from '../../environment/wait-until.ts';
 import { zookeeperSessions } from '../../environment/zookeeper-sessions.ts';
-import { NoSession } from '../../errors.ts';
+import { labError } from '../../errors.ts';
 import type { Fault } from '../fault.ts';
 import { dropConnections } from './drop-connections.ts';
 
@@ -19,7 +19,7 @@ export const expireSession = (pid: number, process = `process ${pid}`): Fault =>
     lab.network('proxied');
     const port = lab.portOf('zookeeper');
     const proxy = proxyPort({ proxies: lab.portOf('proxies') }, 'zookeeper');
-    if (!isConnectedTo(pid, proxy)) throw new NoSession(process);
+    if (!isConnectedTo(pid, proxy)) throw labError('NO_SESSION', process);
     const before = await zookeeperSessions(port);
     const undo = await dropConnections('zookeeper', pid).inject(lab);
     try {

@@ -1,7 +1,8 @@
 /** SIGKILL for a server, which starts again without its data. The undo gives the data back. */
+
 import { existsSync } from 'node:fs';
 import { isKept, putAside } from '../../environment/data-folder.ts';
-import { NoDataToLose } from '../../errors.ts';
+import { labError } from '../../errors.ts';
 import type { WatchedFault } from '../fault.ts';
 import { isReplaced } from '../watch.ts';
 
@@ -14,7 +15,7 @@ export const restartEmpty = (name: string): WatchedFault => ({
   async inject(lab) {
     const server = lab.server(name);
     const folder = lab.dataFolder(name);
-    if (!existsSync(folder)) throw new NoDataToLose(name);
+    if (!existsSync(folder)) throw labError('NO_DATA_TO_LOSE', name);
     await server.kill();
     putAside(folder);
     await server.start();

@@ -1,6 +1,7 @@
 /** The audit of a voucher, for operators, and for load tests that check their result. */
+
 import { createRoute, z } from '@hono/zod-openapi';
-import { AuditFailed } from '../../errors.ts';
+import { isServiceError } from '../../errors.ts';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
@@ -53,7 +54,7 @@ export function auditRoutes({ log, auditOf, readToken }: Service): App {
 
   return routes().openapi(check, async (c) => {
     const audited = await auditOf(c.req.valid('param').id).catch((error: unknown) => {
-      if (!(error instanceof AuditFailed)) throw error;
+      if (!isServiceError(error, 'AUDIT_FAILED')) throw error;
       log.error({ event: 'audit-failed', error: error.message });
     });
     if (audited === undefined)

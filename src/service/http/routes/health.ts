@@ -5,6 +5,7 @@
  * is read-only or full, or without order workers, the vouchers that the process has in memory are
  * sold and their orders wait: then it is 200 with the status `degraded`.
  */
+
 import { createRoute, z } from '@hono/zod-openapi';
 import { LRUCache } from 'lru-cache';
 import type { Connections } from '../../connections/connections.ts';
@@ -17,7 +18,7 @@ import {
   soon,
   takesPurchases,
 } from '../../connections/probes.ts';
-import { DurabilityTooWeak } from '../../errors.ts';
+import { serviceError } from '../../errors.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
@@ -69,7 +70,7 @@ const readyz = createRoute({
 
 /** A new master may have other settings than the one that the process started with. */
 const weakText = ({ config }: Connections, weak: readonly string[]): string =>
-  new DurabilityTooWeak(config.ORDER_DURABILITY, weak).message;
+  serviceError('DURABILITY_TOO_WEAK', config.ORDER_DURABILITY, weak).message;
 
 /** A look costs MySQL a write and Redis eight commands: all who ask in this time share one. */
 const lookKeptMs = 250;

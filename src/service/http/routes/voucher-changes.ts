@@ -1,20 +1,8 @@
 /** Operators change a voucher while it is on sale, and read who changed what. */
+
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
-import {
-  ChangeInvalid,
-  ChangeUnfinished,
-  CommitUnknown,
-  ConnectionsBusy,
-  DataChanged,
-  HoldLost,
-  type LockstepError,
-  MysqlBehind,
-  RedisLostSale,
-  ReplicaBehind,
-  SaleEnded,
-  StockBelowSold,
-} from '../../errors.ts';
+import { isServiceError } from '../../errors.ts';
 import { boundedLine } from '../../inventory/shared/bounded-line.ts';
 import { changesOf, changesPerPage, type VoucherChange } from '../../orders/change-journal.ts';
 import { changeSale, type VoucherEdit } from '../../orders/voucher-changes.ts';
@@ -134,8 +122,7 @@ const maybeBegun = 'The change may be begun. Look at the journal before you try 
 const changesAtOnce = { connections: 2, mostWaiting: 100, waitMs: 5_000 };
 
 /** Of an earlier change that must be finished first, or of Redis; nothing was changed. */
-const isRedisAway = (error: unknown): error is LockstepError =>
-  [DataChanged, RedisLostSale, HoldLost, ReplicaBehind].some((of) => error instanceof of);
+const ofRedis = ['DATA_CHANGED', 'REDIS_LOST_SALE', 'HOLD_LOST', 'REPLICA_BEHIND'] as const;
 
 export function voucherChangeRoutes({ connections, vouchers, log, readToken }: Service): App {
   const operator = requireRole('operator', readToken);
@@ -156,9 +143,11 @@ export function voucherChangeRoutes({ connections, vouchers, log, readToken }: S
         const refusal = refusalOf(c, error);
         if (refusal) return refusal;
         log.error({ event: 'voucher-not-changed', voucherId: id, error });
-        if (error instanceof CommitUnknown) return problem(c, 'outcome-unknown', maybeBegun);
-        if (error instanceof ChangeUnfinished) return problem(c, 'outcome-unknown', error.message);
-        if (isRedisAway(error)) return problem(c, 'not-ready', error.message);
+        if (isServiceError(error, 'COMMIT_UNKNOWN'))
+          return problem(c, 'outcome-unknown', maybeBegun);
+        if (isServiceError(error, 'CHANGE_UNFINISHED'))
+          return problem(c, 'outcome-unknown', error.message);
+        if (isServiceError(error, ...ofRedis)) return problem(c, 'not-ready', error.message);
         throw error;
       }
     })
@@ -173,11 +162,12 @@ export function voucherChangeRoutes({ connections, vouchers, log, readToken }: S
 
 /** Null when it is no refusal. */
 function refusalOf(c: Context, error: unknown) {
-  if (error instanceof ChangeInvalid) return problem(c, 'invalid-request', error.message);
-  if (error instanceof SaleEnded) return problem(c, 'ended', error.message);
-  if (error instanceof StockBelowSold) return problem(c, 'stock-below-sold', error.message);
-  if (error instanceof MysqlBehind) return problem(c, 'stores-differ', error.message);
-  if (error instanceof ConnectionsBusy) return problem(c, 'database-busy', error.message);
+  if (isServiceError(error, 'CHANGE_INVALID')) return problem(c, 'invalid-request', error.message);
+  if (isServiceError(error, 'SALE_ENDED')) return problem(c, 'ended', error.message);
+  if (isServiceError(error, 'STOCK_BELOW_SOLD'))
+    return problem(c, 'stock-below-sold', error.message);
+  if (isServiceError(error, 'MYSQL_BEHIND')) return problem(c, 'stores-differ', error.message);
+  if (isServiceError(error, 'CONNECTIONS_BUSY')) return problem(c, 'database-busy', error.message);
   return null;
 }
 

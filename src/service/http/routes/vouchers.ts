@@ -1,9 +1,10 @@
 /** Vouchers: an operator creates them, and everybody may read them. */
+
 import { createRoute, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import type { Config } from '../../config.ts';
 import { mostBuckets, mostPassesAtOnce, type Voucher } from '../../domain.ts';
-import { CommitUnknown, StockTooLarge, VoucherIdTaken } from '../../errors.ts';
+import { isServiceError } from '../../errors.ts';
 import { knownRungs, rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { isFinalRung } from '../../orders/reconcile/read-sales.ts';
 import { type NewVoucher as CreateVoucher, pageSize } from '../../purchase/vouchers.ts';
@@ -171,10 +172,12 @@ export function voucherRoutes(service: Service): App {
         c.header('Location', `/vouchers/${voucher.id}`);
         return c.json(view(voucher), 201);
       } catch (error) {
-        if (error instanceof StockTooLarge) return problem(c, 'invalid-request', error.message);
+        if (isServiceError(error, 'STOCK_TOO_LARGE'))
+          return problem(c, 'invalid-request', error.message);
         log.error({ event: 'voucher-not-created', error });
-        if (error instanceof VoucherIdTaken) return problem(c, 'not-ready', notCreated);
-        if (error instanceof CommitUnknown) return problem(c, 'outcome-unknown', maybeCreated);
+        if (isServiceError(error, 'VOUCHER_ID_TAKEN')) return problem(c, 'not-ready', notCreated);
+        if (isServiceError(error, 'COMMIT_UNKNOWN'))
+          return problem(c, 'outcome-unknown', maybeCreated);
         throw error;
       }
     })

@@ -1,8 +1,8 @@
+import { serviceError } from '../../errors.ts';
 /**
  * At most so many at once, and a line for the others: bounded in length and in time. A pool of
  * connections by itself lets its callers wait without an end.
  */
-import { ConnectionsBusy } from '../../errors.ts';
 
 export interface LineLimits {
   readonly connections: number;
@@ -10,7 +10,7 @@ export interface LineLimits {
   readonly waitMs: number;
 }
 
-/** @throws ConnectionsBusy, and the work has not begun. */
+/** @throws CONNECTIONS_BUSY, and the work has not begun. */
 export type InLine = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function boundedLine({ connections, mostWaiting, waitMs }: LineLimits): InLine {
@@ -21,14 +21,16 @@ export function boundedLine({ connections, mostWaiting, waitMs }: LineLimits): I
   const turn = () =>
     new Promise<void>((resolve, reject) => {
       if (line.size >= mostWaiting)
-        return reject(new ConnectionsBusy(connections, `${mostWaiting} sales wait already`));
+        return reject(
+          serviceError('CONNECTIONS_BUSY', connections, `${mostWaiting} sales wait already`),
+        );
       const begin = () => {
         clearTimeout(timer);
         resolve();
       };
       const timer = setTimeout(() => {
         line.delete(begin);
-        reject(new ConnectionsBusy(connections, `none was free within ${waitMs} ms`));
+        reject(serviceError('CONNECTIONS_BUSY', connections, `none was free within ${waitMs} ms`));
       }, waitMs);
       line.add(begin);
     });

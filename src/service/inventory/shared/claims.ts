@@ -1,23 +1,24 @@
 /** Shared by the inventories in Redis: a voucher's hash, and the scripts' answers as outcomes. */
+
 import type { Redis } from 'ioredis';
 import type { SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Outcome, refused, type Voucher } from '../../domain.ts';
-import { ScriptAnswerUnexpected, VoucherIdTaken } from '../../errors.ts';
+import { serviceError } from '../../errors.ts';
 
 const prepareVoucher = loadScript('sale/prepare-voucher');
 
-/** @throws VoucherIdTaken */
+/** @throws VOUCHER_ID_TAKEN */
 export const prepare = (redis: Redis, keys: SaleKeys, voucher: Voucher): Promise<void> =>
   prepareIn(redis, keys.of(voucher.id), voucher);
 
-/** In this shard, or in this bucket. @throws VoucherIdTaken */
+/** In this shard, or in this bucket. @throws VOUCHER_ID_TAKEN */
 export async function prepareIn(redis: Redis, shard: ShardKeys, voucher: Voucher): Promise<void> {
   const { id, stock, beginTime, endTime } = voucher;
   const numbers = [stock, beginTime.getTime(), endTime.getTime()].map(String);
   const { voucher: hash, buyers } = shard;
   const answer = await runScript(redis, prepareVoucher, [hash(id), buyers(id)], numbers);
-  if (answer !== 'prepared') throw new VoucherIdTaken(id);
+  if (answer !== 'prepared') throw serviceError('VOUCHER_ID_TAKEN', id);
 }
 
 /**
@@ -64,7 +65,7 @@ export const accepted = (orderId: string): Outcome => ({
   orderId,
 });
 
-/** @throws ScriptAnswerUnexpected */
+/** @throws SCRIPT_ANSWER_UNEXPECTED */
 export function asOutcome(script: string, answer: unknown): Outcome {
   const [word, orderId] = answer as [string, string];
   switch (word) {
@@ -86,6 +87,6 @@ export function asOutcome(script: string, answer: unknown): Outcome {
     case 'id-in-use':
       return idInUse;
     default:
-      throw new ScriptAnswerUnexpected(script, answer);
+      throw serviceError('SCRIPT_ANSWER_UNEXPECTED', script, answer);
   }
 }

@@ -8,22 +8,23 @@
  * Purchases that are answered in one turn of the event loop share one WAIT: it comes after the
  * writes of all.
  */
+
 import type { Redis } from 'ioredis';
 import { connectionOf } from '../../connections/redis-cluster.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
-import { ReplicaBehind } from '../../errors.ts';
+import { type LockstepError, serviceError } from '../../errors.ts';
 
 /** Meanwhile the connection does nothing else, so it is shorter than PURCHASE_ANSWER_MS. */
 export const replicaWithinMs = 500;
 
-/** After writes on any connection: waits until the replicas have them. @throws ReplicaBehind */
+/** After writes on any connection: waits until the replicas have them. @throws REPLICA_BEHIND */
 export async function confirmWrites(
   redis: Redis,
   shards: readonly ShardKeys[],
   replicas: number,
 ): Promise<void> {
   const isSure = await new ReplicaAcknowledgement(replicas).hasAllOf(redis, shards);
-  if (!isSure) throw new ReplicaBehind(replicas, replicaWithinMs);
+  if (!isSure) throw serviceError('REPLICA_BEHIND', replicas, replicaWithinMs);
 }
 
 export class ReplicaAcknowledgement {
@@ -70,8 +71,8 @@ export class ReplicaAcknowledgement {
     );
   }
 
-  #behind(): ReplicaBehind {
-    return new ReplicaBehind(this.#replicas, replicaWithinMs);
+  #behind(): LockstepError {
+    return serviceError('REPLICA_BEHIND', this.#replicas, replicaWithinMs);
   }
 
   #wait(redis: Redis): Promise<number> {

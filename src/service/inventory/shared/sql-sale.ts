@@ -1,4 +1,5 @@
 /** Shared by the inventories in MySQL: one sale in a transaction, and its result as an outcome. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   change,
@@ -11,7 +12,7 @@ import {
 } from '../../connections/mysql.ts';
 import { isAnswerLost, isStoreUnavailable } from '../../connections/store-errors.ts';
 import { hasRails, type Order, type Outcome, refused, type Voucher } from '../../domain.ts';
-import { CommitUnknown, ConnectionsBusy, LeaseLost, StaleFence } from '../../errors.ts';
+import { isServiceError, LeaseLost, serviceError } from '../../errors.ts';
 import type { Lease } from '../../locks/lock.ts';
 import { checkpoint } from '../../trace/checkpoints.ts';
 import { record } from '../../trace/history.ts';
@@ -38,7 +39,7 @@ const inTransaction: Run = (pool, statements) => transaction(pool, 'READ COMMITT
 /** Each statement commits by itself, so one without an answer may have sold. */
 export const withoutTransaction: Run = (pool, statements) =>
   statements(pool).catch((error: unknown) => {
-    throw isAnswerLost(error) ? new CommitUnknown(error) : error;
+    throw isAnswerLost(error) ? serviceError('COMMIT_UNKNOWN').causedBy(error) : error;
   });
 
 export function sqlInventory(pool: Pool, sale: Sale, run: Run = inTransaction): Inventory {
@@ -98,10 +99,12 @@ async function outcomeOf(sale: () => Promise<void>, pool: Pool, order: Order): P
 
 /** @throws the error when it says nothing about the sale: then nothing was sold. */
 export async function outcomeOfError(error: unknown, pool: Pool, order: Order): Promise<Outcome> {
-  if (error instanceof CommitUnknown) return { kind: 'unknown', orderId: order.id, cause: error };
+  if (isServiceError(error, 'COMMIT_UNKNOWN'))
+    return { kind: 'unknown', orderId: order.id, cause: error };
   if (error instanceof LeaseLost) return refused('lease-lost');
-  if (error instanceof StaleFence) return refused('stale-fence');
-  if (error instanceof ConnectionsBusy || isContention(error)) return refused('database-busy');
+  if (isServiceError(error, 'STALE_FENCE')) return refused('stale-fence');
+  if (isServiceError(error, 'CONNECTIONS_BUSY') || isContention(error))
+    return refused('database-busy');
   if (isStoreUnavailable(error)) return mysqlAway;
   if (isDuplicateKey(error)) return refusedByRails(pool, order, error);
   throw error;

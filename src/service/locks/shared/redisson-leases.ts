@@ -3,10 +3,11 @@
  * that counts once however often it is sent. The scripts differ from lock to lock (Protocol), and
  * so does the waiting.
  */
+
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../../connections/scripts.ts';
-import { DeadlinePassed } from '../../errors.ts';
+import { serviceError } from '../../errors.ts';
 import { defaultAnswerMs, defaultKeyPrefix, type Lease, type RedisLockOptions } from '../lock.ts';
 import { checkOptions } from './checked-options.ts';
 import { inTime } from './deadlines.ts';
@@ -190,7 +191,7 @@ export class RedissonLeases {
       releasing.then(() => true),
       mostMs,
     );
-    if (!answer) throw new DeadlinePassed('an answer to the release', mostMs);
+    if (!answer) throw serviceError('DEADLINE_PASSED', 'an answer to the release', mostMs);
   }
 
   #freeInTurn(owned: Owned): Promise<void> {

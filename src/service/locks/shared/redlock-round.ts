@@ -3,9 +3,10 @@
  * which of them answered. Its clients here ask the masters for it. They stop waiting as soon as a
  * majority has decided, and after a limit in any case.
  */
+
 import type { Redis } from 'ioredis';
 import Redlock, { type RedlockCallback, type RedlockClient } from 'redlock';
-import { DeadlinePassed, LockMajorityMissing } from '../../errors.ts';
+import { LockMajorityMissing, serviceError } from '../../errors.ts';
 import { untilReleased } from './lost-answer.ts';
 
 type Arguments = readonly (string | number)[];
@@ -171,7 +172,7 @@ class Question {
   }
 
   readonly #silent = (master: Redis): Error =>
-    new DeadlinePassed(`an answer of ${addressOf(master)}`, this.#limitMs);
+    serviceError('DEADLINE_PASSED', `an answer of ${addressOf(master)}`, this.#limitMs);
 }
 
 const addressOf = ({ options }: Redis): string => `${options.host}:${options.port}`;

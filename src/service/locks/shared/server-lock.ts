@@ -2,7 +2,7 @@
  * What every lock with a server promises: an answer at most one answer time after the wait, and
  * errors that name the resource.
  */
-import { DeadlinePassed, LockServiceUnavailable } from '../../errors.ts';
+import { LockServiceUnavailable, serviceError } from '../../errors.ts';
 import { type AcquireOptions, defaultAnswerMs, type Lease, type Lock } from '../lock.ts';
 import { checkRequest } from './checked-options.ts';
 import { inTime } from './deadlines.ts';
@@ -22,7 +22,7 @@ export function serverLock(lock: Lock, answerMs = defaultAnswerMs): Lock {
         acquiring.then((lease) => ({ lease })),
         mostMs,
       );
-      if (!answer) throw new DeadlinePassed(`the lock on ${resource}`, mostMs);
+      if (!answer) throw serviceError('DEADLINE_PASSED', `the lock on ${resource}`, mostMs);
       answer.lease?.assertHeld(); // It may have ended before its answer came.
       return answer.lease && withNamedErrors(resource, answer.lease);
     } catch (error) {

@@ -13,6 +13,7 @@
  * is sold before that. One exception: a failover of Redis may undo step 1. Then instances that know
  * the old epoch sell, no worker records, and the repeated rebuild keeps what they sold.
  */
+
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from '../../connections/connections.ts';
@@ -21,7 +22,7 @@ import { withMysqlLock } from '../../connections/mysql-lock.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript } from '../../connections/scripts.ts';
 import { reopensAfterMs } from '../../domain.ts';
-import { DataChanged, RebuildRunning } from '../../errors.ts';
+import { serviceError } from '../../errors.ts';
 import { equalParts } from '../../inventory/shared/bucket-stock.ts';
 import { orderDifferences } from './differences.ts';
 import { readSales } from './read-sales.ts';
@@ -58,7 +59,7 @@ export interface Rebuilt {
 
 /**
  * @param waitMs how long the second step takes
- * @throws RebuildRunning, EpochsDiffer, DataChanged: then nothing is sold until it is repeated.
+ * @throws REBUILD_RUNNING, EPOCHS_DIFFER, DATA_CHANGED: then nothing is sold until it is repeated.
  */
 export async function rebuild(
   connections: Connections,
@@ -68,7 +69,7 @@ export async function rebuild(
   const done = await withMysqlLock(connections.config.MYSQL_URL, 'lockstep-rebuild', () =>
     rebuildAlone(connections, onStep, waitMs),
   );
-  if (!done) throw new RebuildRunning();
+  if (!done) throw serviceError('REBUILD_RUNNING');
   return done;
 }
 
@@ -84,7 +85,7 @@ async function rebuildAlone(
   await onStep('frozen');
   await sleep(waitMs);
   const isReplaced = await replaceEpoch(connections.mysql(), ofMysql, epoch);
-  if (!isReplaced) throw new DataChanged(ofMysql);
+  if (!isReplaced) throw serviceError('DATA_CHANGED', ofMysql);
   await onStep('alone');
   let isRead = false;
   const restored = await readSales(connections, {

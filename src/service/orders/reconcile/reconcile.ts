@@ -2,10 +2,11 @@
  * Compares Redis and MySQL, also while sales go on. A difference counts when two readings in a row
  * have it: one that was seen once was an order on its way.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from '../../connections/connections.ts';
 import { epochsOf } from '../../connections/epoch.ts';
-import { RebuildUnfinished, TooManyDifferences } from '../../errors.ts';
+import { serviceError } from '../../errors.ts';
 import { finishChanges } from '../voucher-changes.ts';
 import { type Difference, differencesOf, orderDifferences } from './differences.ts';
 import { type ReadSales, readSales } from './read-sales.ts';
@@ -49,8 +50,8 @@ export interface Compared {
 
 /**
  * @param voucherId only this one; every voucher of the final rung without it.
- * @throws RebuildUnfinished, EpochsDiffer, TooManyDifferences, or the error of a store that did not
- *   answer.
+ * @throws REBUILD_UNFINISHED, EPOCHS_DIFFER, TOO_MANY_DIFFERENCES, or the error of a store that
+ *   did not answer.
  */
 export async function reconcile(
   connections: Connections,
@@ -84,7 +85,7 @@ export async function compare(connections: Connections, voucherId?: string): Pro
 /** What cannot be compared is not repaired either. */
 async function comparableEpoch(connections: Connections): Promise<string> {
   const { ofRedis, isRebuilding } = await epochsOf(connections);
-  if (isRebuilding) throw new RebuildUnfinished();
+  if (isRebuilding) throw serviceError('REBUILD_UNFINISHED');
   return ofRedis;
 }
 
@@ -119,7 +120,7 @@ export function upTo(most: number): (part: SalePart) => ComparedPart {
   return (part) => {
     const found = compared(part);
     count += found.differences.length;
-    if (count > most) throw new TooManyDifferences(most);
+    if (count > most) throw serviceError('TOO_MANY_DIFFERENCES', most);
     return found;
   };
 }

@@ -9,7 +9,7 @@ import { oneEpoch } from '../../connections/known-epoch.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Order, reopensAfterMs } from '../../domain.ts';
-import { DataChanged } from '../../errors.ts';
+import { serviceError } from '../../errors.ts';
 import { BucketTransfers, NotComparable } from '../../inventory/shared/bucket-transfers.ts';
 import { correctBucketStock } from '../bucket-stock.ts';
 import { giveBackFailed } from '../dead-letters.ts';
@@ -53,7 +53,7 @@ export async function repair(connections: Connections, voucherId?: string): Prom
   return { after: found, repaired: repaired.flat() };
 }
 
-/** Those that a process left half-way. @throws DataChanged */
+/** Those that a process left half-way. @throws DATA_CHANGED */
 async function finishTransfers(
   connections: Connections,
   { voucherId, buckets }: Repairable,
@@ -63,7 +63,7 @@ async function finishTransfers(
   const { saleKeys } = connections;
   const transfers = new BucketTransfers(connections.redis('admin'), saleKeys, oneEpoch(epoch));
   const finished = await transfers.finishAll(voucherId, buckets).catch((error: unknown) => {
-    throw error instanceof NotComparable ? new DataChanged(epoch) : error;
+    throw error instanceof NotComparable ? serviceError('DATA_CHANGED', epoch) : error;
   });
   if (finished === 0) return [];
   return [{ voucherId, text: `${finished} transfers between buckets were finished` }];
@@ -155,7 +155,7 @@ export async function repairOne(
   }
 }
 
-/** @throws DataChanged */
+/** @throws DATA_CHANGED */
 export async function addBuyers(place: RepairPlace, orders: readonly Order[]): Promise<void> {
   const { shardOf, voucherId, epoch } = place;
   const byPlace = Map.groupBy(orders, ({ userId }) => shardOf(userId).buyers(voucherId));
@@ -179,7 +179,7 @@ async function removeNote({ connections }: RepairPlace, orderId: string): Promis
 /**
  * The last change of an operator, and the stock where it is not split.
  * @param inRedis the number of the last change that Redis had
- * @throws DataChanged
+ * @throws DATA_CHANGED
  */
 async function setSale(place: RepairPlace, inRedis: number, mayRaise: boolean): Promise<boolean> {
   const { connections, buckets, voucherId, initialStock, epoch } = place;
@@ -198,7 +198,7 @@ async function setSale(place: RepairPlace, inRedis: number, mayRaise: boolean): 
   return answers.includes('corrected');
 }
 
-/** @throws DataChanged, RedisLostSale */
+/** @throws DATA_CHANGED, REDIS_LOST_SALE */
 function setStock(place: RepairPlace, mayRaise: boolean): Promise<boolean> {
   const { connections, buckets, voucherId, initialStock: stock, epoch } = place;
   const { change, changeBegunMs } = place.terms;
@@ -232,7 +232,7 @@ async function noteOrder(place: RepairPlace, { entryId, order }: InStream): Prom
   return answer === 'noted' ? `order ${order.id} was noted as queued` : null;
 }
 
-/** @throws DataChanged */
+/** @throws DATA_CHANGED */
 export async function runInEpoch(
   { connections, epoch }: Pick<RepairPlace, 'connections' | 'epoch'>,
   script: Parameters<typeof runScript>[1],
@@ -240,6 +240,6 @@ export async function runInEpoch(
   args: readonly string[],
 ): Promise<unknown> {
   const answer = await runScript(connections.redis('admin'), script, keys, args);
-  if (answer === 'other-epoch') throw new DataChanged(epoch);
+  if (answer === 'other-epoch') throw serviceError('DATA_CHANGED', epoch);
   return answer;
 }
