@@ -36,7 +36,7 @@ const parts = {
     ),
   conformance: () =>
     byName(
-      lockstep('conformance', '--json'),
+      JSON.parse(run(process.execPath, ['scripts/conformance.mjs', '--json'])),
       ({ subject }) => subject,
       ({ results }) =>
         byName(

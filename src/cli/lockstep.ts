@@ -68,7 +68,6 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   'ended-sales': async () => (await import('./ended-sales.ts')).addEndedSales,
   bench: async () => (await import('./bench.ts')).addBench,
   'bench-locks': async () => (await import('./bench-locks.ts')).addBenchLocks,
-  conformance: async () => (await import('./conformance.ts')).addConformance,
   mutants: async () => (await import('./mutants.ts')).addMutants,
   trial: async () => (await import('./trial.ts')).addTrial,
   docs: async () => (await import('./docs.ts')).addDocs,

@@ -4,12 +4,12 @@
  */
 import { rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Finding } from '../../src/lab/conformance/clause.ts';
-import { conformanceClauses } from '../../src/lab/conformance/clauses.ts';
-import { startMasters } from '../../src/lab/conformance/masters.ts';
-import { judged } from '../../src/lab/conformance/run-subject.ts';
-import type { Subject } from '../../src/lab/conformance/subject.ts';
-import { conformanceSubjects } from '../../src/lab/conformance/subjects.ts';
+import type { Finding } from '../conformance/clause.ts';
+import { conformanceClauses } from '../conformance/clauses.ts';
+import { startMasters } from '../conformance/masters.ts';
+import { judged } from '../conformance/run-subject.ts';
+import type { Subject } from '../conformance/subject.ts';
+import { conformanceSubjects } from '../conformance/subjects.ts';
 import { controlLock, type Defect } from '../support/control-lock.ts';
 import { newDataFolder } from '../support/data-home.ts';
 import { ownPorts } from '../support/own-ports.ts';

@@ -1,12 +1,11 @@
-/** The report of `lockstep conformance`, and what it says about the packages that it runs. */
+/** The report of `npm run conformance`, and what it says about the packages that it runs. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { answersOf } from '../../src/cli/conformance.ts';
-import type { ClauseVerdict } from '../../src/lab/conformance/clause.ts';
-import { conformanceClauses } from '../../src/lab/conformance/clauses.ts';
-import { conformanceMarkdown, conformanceText } from '../../src/lab/conformance/report.ts';
-import type { SubjectResult } from '../../src/lab/conformance/run-subject.ts';
-import { conformanceSubjects } from '../../src/lab/conformance/subjects.ts';
+import type { ClauseVerdict } from '../conformance/clause.ts';
+import { conformanceClauses } from '../conformance/clauses.ts';
+import { answersOf, conformanceMarkdown, conformanceText } from '../conformance/report.ts';
+import type { SubjectResult } from '../conformance/run-subject.ts';
+import { conformanceSubjects } from '../conformance/subjects.ts';
 import { tooWide } from './terminal.ts';
 
 const root = new URL('../../', import.meta.url);

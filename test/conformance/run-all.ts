@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { alone } from '../environment/session.ts';
+import { alone } from '../../src/lab/environment/session.ts';
 import { sentenceOf } from './clause.ts';
 import { conformanceClauses } from './clauses.ts';
 import { startMasters } from './masters.ts';

@@ -1,13 +1,17 @@
 /** Three Redis masters of the clauses: killed, paused, and emptied between two clauses. */
 
 import { Redis } from 'ioredis';
-import { loadingRetryMs } from '../../service/connections/redis.ts';
-import { freePorts } from '../environment/ports.ts';
-import { isAlive, type ProcessRef } from '../environment/process-table.ts';
-import { killWithChildren, signalProcess, startProcess } from '../environment/processes.ts';
-import { redisServer } from '../environment/servers/redis.ts';
-import { waitUntil } from '../environment/wait-until.ts';
-import { labError } from '../errors.ts';
+import { freePorts } from '../../src/lab/environment/ports.ts';
+import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
+import {
+  killWithChildren,
+  signalProcess,
+  startProcess,
+} from '../../src/lab/environment/processes.ts';
+import { redisServer } from '../../src/lab/environment/servers/redis.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { labError } from '../../src/lab/errors.ts';
+import { loadingRetryMs } from '../../src/service/connections/redis.ts';
 
 const count = 3;
 const answersWithinMs = 10_000;

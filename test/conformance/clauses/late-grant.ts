@@ -1,4 +1,4 @@
-import { waitUntil } from '../../environment/wait-until.ts';
+import { waitUntil } from '../../../src/lab/environment/wait-until.ts';
 import { ask, askUntilGranted, outcomeOf, release, within } from '../ask.ts';
 import { broken, type Clause, duration, held, notKnown, skipped } from '../clause.ts';
 

@@ -1,10 +1,11 @@
 /** The result of all clauses on all subjects, as text for a terminal and as Markdown. */
 import { cpus } from 'node:os';
 import { execa } from 'execa';
-import { programPath } from '../environment/processes.ts';
-import { markdownTable } from '../report/markdown-table.ts';
-import { plainTable } from '../report/tables.ts';
-import { wrap } from '../report/wrap.ts';
+import { programPath } from '../../src/lab/environment/processes.ts';
+import { markdownTable } from '../../src/lab/report/markdown-table.ts';
+import { plainTable } from '../../src/lab/report/tables.ts';
+import { wrap } from '../../src/lab/report/wrap.ts';
+import type { Answer } from '../../src/lab/stage/result.ts';
 import type { ClauseVerdict } from './clause.ts';
 import { conformanceClauses } from './clauses.ts';
 import type { ClauseResult, SubjectResult } from './run-subject.ts';
@@ -69,7 +70,7 @@ export function conformanceMarkdown(results: readonly SubjectResult[], machine: 
       .filter(({ isOurs }) => !isOurs)
       .map(({ subject, setup }) => `- ${subject}: ${setup}`)
       .join('\n'),
-    `\`npx lockstep conformance\`, ${machine}`,
+    `\`npm run conformance\`, ${machine}`,
   ].join('\n\n');
 }
 
@@ -80,4 +81,13 @@ export async function measuredOn(): Promise<string> {
   const day = new Date().toISOString().slice(0, 10);
   const cores = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`;
   return `${day}: ${cores}, node ${process.version}, Redis ${redis}`;
+}
+
+/** Other packages may break a clause; ours break what the ladder claims, and nothing else. */
+export function answersOf({ isOurs, results }: SubjectResult): Answer[] {
+  const answer = ({ verdict, isClaimed }: ClauseResult): Answer => {
+    if (verdict === 'unknown') return 'unknown';
+    return !isOurs || isClaimed === (verdict === 'broken') ? 'yes' : 'no';
+  };
+  return results.map(answer);
 }

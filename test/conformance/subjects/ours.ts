@@ -1,11 +1,11 @@
 /** Every Redis lock of the ladder, through its factory, on the clients of the service. */
 import { pino } from 'pino';
-import { labTokenSecret, readConfig } from '../../../service/config.ts';
-import { Connections } from '../../../service/connections/connections.ts';
-import { lockFactories } from '../../../service/ladder/factories.ts';
-import type { LockFactory } from '../../../service/ladder/rung.ts';
-import { ladder, type RungName } from '../../../service/ladder/rungs.ts';
-import type { Lease } from '../../../service/locks/lock.ts';
+import { labTokenSecret, readConfig } from '../../../src/service/config.ts';
+import { Connections } from '../../../src/service/connections/connections.ts';
+import { lockFactories } from '../../../src/service/ladder/factories.ts';
+import type { LockFactory } from '../../../src/service/ladder/rung.ts';
+import { ladder, type RungName } from '../../../src/service/ladder/rungs.ts';
+import type { Lease } from '../../../src/service/locks/lock.ts';
 import { type Contender, type Needs, type Subject, type Terms, waitMs } from '../subject.ts';
 
 const onMasters: Readonly<Record<string, Needs>> = { multilock: 'all', redlock: 'majority' };
