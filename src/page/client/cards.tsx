@@ -8,11 +8,11 @@ import type { SaleKind } from '../../lab/choices/set-up.ts';
 import { connection, isLearner, send } from './api.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { isDone, isOver, lettersOf, type PlayView, soldIn } from './model.ts';
-import type { OutcomeTexts } from './page-text.ts';
 import { outcomeSeen, predict, predictions, wasRight } from './predictions.ts';
 import { reasonOf } from './reasons.ts';
 import { branchTo } from './store.ts';
 import { ladder, page } from './texts.ts';
+import type { OutcomeTexts } from './texts-en.ts';
 
 const saleOn = (rung: string): SaleKind => ladderRow(rung)?.sale ?? 'one-user';
 

@@ -188,9 +188,10 @@ function Connected() {
 function ProblemLine() {
   if (problem.value === null) return null;
   const { code, title } = problem.value;
+  const texts: Readonly<Record<string, string>> = page.value.problem;
   return (
     <p class="problem" role="alert" data-problem={code}>
-      ✗ {page.value.problem[code] ?? title} {code === 'LAB_BUSY' && <small>{title}</small>}
+      ✗ {texts[code] ?? title} {code === 'LAB_BUSY' && <small>{title}</small>}
     </p>
   );
 }

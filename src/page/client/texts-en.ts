@@ -1,5 +1,13 @@
+/** The sentences of the page in English. */
+import type { Arrivals } from '../../lab/by-hand/break-choice.ts';
+import type { LaneName, OutcomeSeen } from '../../lab/choices/outcomes.ts';
+import type { SaleKind } from '../../lab/choices/set-up.ts';
+import type { FaultWords } from '../../lab/report/fault-words.ts';
 import { markText } from '../../lab/report/fault-words.ts';
-import type { PageText } from './page-text.ts';
+import type { PartState, Reading } from '../../lab/stage/events.ts';
+import type { OfferedVerb } from './hand-verbs.ts';
+import type { Wait } from './lane-rows.ts';
+import type { Bar } from './run-series.ts';
 
 const count = (number: number, noun: string): string =>
   `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;
@@ -10,7 +18,12 @@ const looks = {
   'last-one-queued': 'asks for the last one',
 } as const;
 
-export const en: PageText = {
+export interface OutcomeTexts extends Readonly<Record<OutcomeSeen, string>> {
+  readonly of: (lane: LaneName) => string;
+}
+
+/** The sentences of the page. Those in Chinese have its type, so none can be missing. */
+export const en = {
   words: {
     ladder: 'Ladder',
     race: 'Race',
@@ -186,12 +199,13 @@ export const en: PageText = {
       two: 'more than one order',
       none: 'no order, although one was accepted',
     },
-  },
+  } satisfies Readonly<Record<SaleKind, OutcomeTexts>>,
   outcomeShort: {
     of: (lane) => `one order, of ${lane}`,
     ...{ one: 'one order', two: 'more than one order', none: 'no order' },
-  },
-  ordersSeen: (count) => (count === 0 ? 'no order' : count === 1 ? 'one order' : `${count} orders`),
+  } satisfies OutcomeTexts,
+  ordersSeen: (count: number) =>
+    count === 0 ? 'no order' : count === 1 ? 'one order' : `${count} orders`,
   readings: {
     mutex: (of) => `mutex in ${of}`,
     node: (of) => `${of}: owner`,
@@ -200,8 +214,9 @@ export const en: PageText = {
     'stock-redis': () => 'Redis: stock',
     'on-its-way': () => 'sold in Redis, not in MySQL',
     orders: (of) => `MySQL: orders of ${of}`,
-  },
-  next: (place, hasLock, sale) =>
+  } satisfies Readonly<Record<Reading['id'], (of: string) => string>>,
+  /** What a lane will do, by the place at which it stands. */
+  next: (place: string, hasLock: boolean, sale: SaleKind) =>
     ({
       idle: hasLock ? 'asks for the lock' : looks[sale],
       lost: 'asks again, with the same key',
@@ -212,26 +227,26 @@ export const en: PageText = {
       delivered: 'begins to record it',
       recorded: 'is done with it',
     })[place] ?? 'goes on',
-  question: (lanes, sale) =>
+  question: (lanes: number, sale: SaleKind) =>
     ({
       'one-user': `${lanes} requests of one user, each in its own process. What will the user have?`,
       'last-one': `${lanes} users, each in its own process, and one voucher is left. What will happen?`,
       'last-one-queued': `${lanes} users and one voucher. A worker records the order. What will MySQL have?`,
     })[sale],
-  aim: (sale) =>
+  aim: (sale: SaleKind) =>
     ({
       'one-user': 'Make one user get two orders.',
       'last-one': 'Make two users buy the last voucher.',
       'last-one-queued': 'Make an accepted order get lost.',
     })[sale],
-  waits: (on, of) => {
+  waits: (on: Wait, of: string | undefined) => {
     if (on === 'row' && of === undefined) return 'waits for a row of MySQL';
     if (on === 'row') return `waits for a row: the transaction of ${of} has it`;
     if (of === undefined) return 'waits for a lock that no buyer here has';
     if (on === 'dead') return `waits for ${of}, which is dead`;
     return `waits: ${of} has the lock`;
   },
-  cannotGo: (why, of) =>
+  cannotGo: (why: string, of: string | undefined) =>
     ({
       waits: `cannot go: waits for ${of ?? 'a row'}`,
       dead: 'cannot go: its process is dead',
@@ -248,7 +263,7 @@ export const en: PageText = {
       start: `${of} cannot be started now`,
       kill: `the process of ${of} cannot be killed now`,
     })[why] ?? 'cannot go: it has its answer',
-  fault: (does, to) =>
+  fault: (does: string, to: string) =>
     ({
       'end-lease': 'its lease ends',
       pause: 'its process stands still',
@@ -256,23 +271,27 @@ export const en: PageText = {
       'lose-answer': 'its answer will be lost',
       stop: to === 'W' ? 'stops' : `${to} stops`,
     })[does] ?? `${to} runs again`,
-  pause: (instance) => `Pause ${instance}`,
-  resume: (instance) => `Resume ${instance}`,
-  endLease: (lane) => `End the lease of ${lane}`,
-  loseAnswer: (lane) => `Lose the answer of ${lane}`,
-  stop: (server) => `Stop ${server}`,
-  start: (server) => `Start ${server}`,
-  heldBy: (lane) => `${lane} has it`,
-  kill: (instance) => `Kill ${instance}`,
-  seconds: (seconds) => `${seconds} s left`,
-  ofOrders: (broken, orders) => `${broken} of ${orders}`,
-  letOff: (broken, orders) =>
+  pause: (instance: string) => `Pause ${instance}`,
+  resume: (instance: string) => `Resume ${instance}`,
+  endLease: (lane: string) => `End the lease of ${lane}`,
+  loseAnswer: (lane: string) => `Lose the answer of ${lane}`,
+  stop: (server: string) => `Stop ${server}`,
+  start: (server: string) => `Start ${server}`,
+  heldBy: (lane: string) => `${lane} has it`,
+  kill: (instance: string) => `Kill ${instance}`,
+  seconds: (seconds: string) => `${seconds} s left`,
+  ofOrders: (broken: number, orders: number) => `${broken} of ${orders}`,
+  letOff: (broken: number, orders: number) =>
     `You let it off: ${broken} of the ${orders} orders of two buyers break it.`,
-  playedAgain: (violated, times) => `Played again: broken ${violated} of ${times} times`,
-  willPlay: (choices) => `These choices will be played: ${choices}`,
-  answer: (have, needed, all) => `${have} of ${all} masters answer, ${needed} needed`,
-  quorum: (have, needed, all) =>
+  playedAgain: (violated: number, times: number) =>
+    `Played again: broken ${violated} of ${times} times`,
+  willPlay: (choices: string) => `These choices will be played: ${choices}`,
+  /** Nobody has the lock: so many masters answer. */
+  answer: (have: number, needed: number, all: number) =>
+    `${have} of ${all} masters answer, ${needed} needed`,
+  quorum: (have: number, needed: number, all: number) =>
     `${have} of ${all} masters, ${needed} needed: ${have >= needed ? 'enough' : 'not enough'}`,
+  /** Its name, and what it will do. */
   handVerbs: {
     stop: ['Stop', 'SIGTERM: it ends in order, and refuses connections'],
     kill: ['Kill', 'SIGKILL: it ends at once'],
@@ -292,51 +311,59 @@ export const en: PageText = {
     'block-event-loop': ['Block its loop', 'its process does nothing for 2 s'],
     'step-clock-back': ['Clock back', 'its wall clock is 2 s behind'],
     'step-clock-forward': ['Clock ahead', 'its wall clock is 2 s ahead'],
-  },
-  refusedBecause: (counts) =>
+  } satisfies Readonly<Record<OfferedVerb, readonly [name: string, does: string]>>,
+  /** Of a sale: how many of each reason. */
+  refusedBecause: (counts: Readonly<Record<string, number>>) =>
     `refused: ${Object.entries(counts)
       .map(([reason, times]) => `${reason} ${times.toLocaleString('en-US')}`)
       .join(', ')}`,
-  otherRun: (experiment) => `${experiment} has the lab. Nothing else begins before it ends.`,
-  asItWas: (seconds) => `You see it as it was at ${seconds} s.`,
-  insideFor: (time) => `99 of 100 locks are kept for at most ${time}`,
-  leaseEndsInside: (lease, time) =>
+  otherRun: (experiment: string) =>
+    `${experiment} has the lab. Nothing else begins before it ends.`,
+  asItWas: (seconds: string) => `You see it as it was at ${seconds} s.`,
+  insideFor: (time: string) => `99 of 100 locks are kept for at most ${time}`,
+  leaseEndsInside: (lease: string, time: string) =>
     `Unsafe: the lease is ${lease}, and 1 of 100 locks is kept for ${time} or longer. The lease may end inside the sale.`,
-  renewed: (times) => `renewed ${times}×`,
-  notRead: (servers) => `? Nobody can say which locks these have: ${servers.join(', ')}`,
+  renewed: (times: number) => `renewed ${times}×`,
+  /** The lock servers that do not answer. */
+  notRead: (servers: readonly string[]) =>
+    `? Nobody can say which locks these have: ${servers.join(', ')}`,
   partStates: {
     runs: 'runs',
     paused: 'paused',
     stopped: 'stopped',
     killed: 'killed',
     ended: 'has ended',
-  },
-  breakOn: (rungs) => `Break it: ${rungs.join(' and ')}`,
+  } satisfies Readonly<Record<PartState['state'] | 'killed' | 'ended', string>>,
+  breakOn: (rungs: readonly string[]) => `Break it: ${rungs.join(' and ')}`,
   arrivals: {
     steady: 'one after the other',
     rush: 'in a rush every 10 seconds',
     k6: 'from k6/failover.js, for 5 minutes at most',
-  },
-  outage: (name) => name.replace('-', ' '),
-  more: (count) => `and ${count} more`,
-  barText: (_, text) => text,
-  faultCount: (faults) => `${count(faults, 'fault')}.`,
+  } satisfies Readonly<Record<Arrivals, string>>,
+  /** `2-stopped` */
+  outage: (name: string) => name.replace('-', ' '),
+  more: (count: number) => `and ${count} more`,
+  barText: (_: Bar['state'], text: string) => text,
+  faultCount: (faults: number) => `${count(faults, 'fault')}.`,
+  /** A sentence for each thing that happens in a run. */
   told: {
-    service: (instances, network) =>
+    service: (instances: number, network: string) =>
       `${count(instances, 'instance')} of the service; the network is ${network}`,
-    onSale: (rung, stock) => `${count(stock, 'voucher')} on sale, on ${rung}`,
-    loadStarted: (name) => markText({ of: 'load', isStart: true, name }),
-    loadEnded: (name) => markText({ of: 'load', isStart: false, name }),
-    fault: (name) => markText({ of: 'fault', isStart: true, name }),
-    healed: (name) => markText({ of: 'fault', isStart: false, name }),
+    onSale: (rung: string, stock: number) => `${count(stock, 'voucher')} on sale, on ${rung}`,
+    loadStarted: (name: string) => markText({ of: 'load', isStart: true, name }),
+    loadEnded: (name: string) => markText({ of: 'load', isStart: false, name }),
+    fault: (name: string) => markText({ of: 'fault', isStart: true, name }),
+    healed: (name: string, _words: FaultWords) => markText({ of: 'fault', isStart: false, name }),
   },
-  onRung: (rung) => `on ${rung}`,
-  onNextRung: (rung) => `The same race on ${rung} →`,
-  checkNames: (names) => names.join(', '),
-  userOn: (userId, instance) => (instance ? `user ${userId} on ${instance}` : `user ${userId}`),
-  laneOf: (lane) => (lane === 'S' ? 'servers' : 'order worker'),
-  order: (id) => `order …${id.slice(-4)}`,
-  perSecond: (sales) => String(sales),
+  onRung: (rung: string) => `on ${rung}`,
+  onNextRung: (rung: string) => `The same race on ${rung} →`,
+  checkNames: (names: readonly string[]) => names.join(', '),
+  userOn: (userId: string, instance: string) =>
+    instance ? `user ${userId} on ${instance}` : `user ${userId}`,
+  /** A lane without a user: that of the order worker, or `S`. */
+  laneOf: (lane: string): string => (lane === 'S' ? 'servers' : 'order worker'),
+  order: (id: string) => `order …${id.slice(-4)}`,
+  perSecond: (sales: number) => String(sales),
   problem: {
     INSTRUCTORS_ALONE: 'Processes, servers and the order worker are the instructor’s alone.',
     ROOM_FULL: 'The room is full. A place is free two minutes after a learner closes the page.',

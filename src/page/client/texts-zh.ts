@@ -1,4 +1,4 @@
-import type { PageText } from './page-text.ts';
+import type { en } from './texts-en.ts';
 
 const looks = {
   'one-user': '查找订单',
@@ -13,7 +13,7 @@ const barsInChinese: Readonly<Record<string, string>> = {
   ...{ stopped: '已停止', killed: '已杀死', paused: '已暂停' },
 };
 
-export const zh: PageText = {
+export const zh: typeof en = {
   words: {
     ladder: '阶梯',
     race: '竞态',
