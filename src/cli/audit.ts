@@ -5,16 +5,22 @@ import { keptFacts } from '../lab/report/facts-files.ts';
 import { auditLines, proofText, verdictSentence } from '../lab/report/sentences.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { answerOf } from '../lab/stage/result.ts';
-import { audit, heldOnlyIf } from '../service/audit/audit.ts';
+import { audit, unknownUnlessTried } from '../service/audit/audit.ts';
 import { collectFacts } from '../service/audit/collect.ts';
 import { proofsOf } from '../service/audit/evidence.ts';
 import { confirmed, type Facts } from '../service/audit/facts.ts';
 import { readHistory } from '../service/audit/read-history.ts';
 import { Id } from '../service/http/ids.ts';
 import { json } from './options.ts';
-import { type AddCommand, type JsonOption, type Place, print, setExitCode } from './output.ts';
+import {
+  type AddCommand,
+  type JsonOption,
+  print,
+  setExitCode,
+  type WorkFolders,
+} from './output.ts';
 
-export const addAudit: AddCommand = (program, place) =>
+export const addAudit: AddCommand = (program, folders) =>
   program
     .command('audit')
     .description(
@@ -22,7 +28,7 @@ export const addAudit: AddCommand = (program, place) =>
     )
     .argument('<voucherId>', 'its id')
     .addOption(json())
-    .action((voucherId: string, options: JsonOption) => auditVoucher(place, voucherId, options));
+    .action((voucherId: string, options: JsonOption) => auditVoucher(folders, voucherId, options));
 
 /** Nothing was sold, so nothing could have gone wrong. */
 const isUntouched = ({ initialStock, mysql, redis }: Facts): boolean =>
@@ -33,7 +39,7 @@ const isUntouched = ({ initialStock, mysql, redis }: Facts): boolean =>
   Object.keys(redis?.buyers ?? {}).length === 0;
 
 async function auditVoucher(
-  { labFolder, runsFolder }: Place,
+  { labFolder, runsFolder }: WorkFolders,
   voucherId: string,
   { json }: JsonOption,
 ): Promise<void> {
@@ -50,7 +56,7 @@ async function auditVoucher(
   const isComplete = read.history.length >= (kept.history?.length ?? 0);
   const facts = { ...collected, ...kept, ...(isComplete && read.history.length > 0 && read) };
   const isTried = !isUntouched(facts);
-  const result = heldOnlyIf(isTried, audit(facts));
+  const result = unknownUnlessTried(isTried, audit(facts));
   const proofs = proofsOf(result, facts);
   const orders = confirmed(facts).length;
   const { rung, initialStock, mysql } = facts;

@@ -31,13 +31,13 @@ interface LockCosts {
   readonly otherWork: number | null;
 }
 
-export const addBenchLocks: AddCommand = (program, place) =>
+export const addBenchLocks: AddCommand = (program, folders) =>
   program
     .command('bench-locks')
     .description('measure the cost of each lock, alone and with fifty contenders')
     .addOption(json())
     .action(({ json }: JsonOption) =>
-      playExperiment(place, {
+      playExperiment(folders, {
         ...{ name: 'bench-locks', experiment: lockCosts, options: {} },
         command: 'npx lockstep bench-locks',
         ...{ times: 1, database: undefined, isOnLabDatabase: true, json },

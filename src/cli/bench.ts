@@ -12,7 +12,7 @@ import { serviceError } from '../service/errors.ts';
 import { isRungName, type RungName, rungNames } from '../service/ladder/rungs.ts';
 import { type Choice, hows, type Measurement, type Mode, modeOf } from './bench-modes.ts';
 import { json, whole } from './options.ts';
-import type { AddCommand, JsonOption, Place } from './output.ts';
+import type { AddCommand, JsonOption, WorkFolders } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface BenchOptions extends JsonOption, Choice {
@@ -45,7 +45,7 @@ const byScript = () =>
     .implies({ orders: 1_000_000 })
     .default(false);
 
-export const addBench: AddCommand = (program, place) =>
+export const addBench: AddCommand = (program, folders) =>
   program
     .command('bench')
     .description('the cost of a purchase, beside requests that do less (needs wrk)')
@@ -85,13 +85,13 @@ export const addBench: AddCommand = (program, place) =>
     )
     .option('--gate <file>', 'fail where a figure fell behind this bench.json, beyond its spread')
     .addOption(json())
-    .action((how: Choice['how'], options: BenchOptions) => bench(place, { ...options, how }));
+    .action((how: Choice['how'], options: BenchOptions) => bench(folders, { ...options, how }));
 
-function bench(place: Place, options: BenchOptions): Promise<void> {
+function bench(folders: WorkFolders, options: BenchOptions): Promise<void> {
   const mode = modeOf(options);
   const recorded = options.gate === undefined ? noFigures : readRecordedFigures(options.gate);
   const { seconds = mode.seconds, rounds = mode.rounds, connections, instances, json } = options;
-  return playExperiment(place, {
+  return playExperiment(folders, {
     ...{
       name: mode.name,
       experiment: measuring(mode, recorded),

@@ -6,7 +6,7 @@ import { plannedBreak } from '../lab/report/planned.ts';
 import { serviceError } from '../service/errors.ts';
 import { isRungName, rungNames } from '../service/ladder/rungs.ts';
 import { database, json, minutes, whole } from './options.ts';
-import type { AddCommand, JsonOption, Place } from './output.ts';
+import type { AddCommand, JsonOption, WorkFolders } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface BreakCommand extends JsonOption {
@@ -17,7 +17,7 @@ interface BreakCommand extends JsonOption {
   readonly minutes: number;
 }
 
-export const addBreak: AddCommand = (program, place) =>
+export const addBreak: AddCommand = (program, folders) =>
   program
     .command('break')
     .description('purchases, while you break servers with `lockstep fault`; then the audit')
@@ -32,10 +32,10 @@ export const addBreak: AddCommand = (program, place) =>
     .option('--minutes <n>', 'how long; `lockstep fault end` ends it earlier', minutes, 5)
     .addOption(database())
     .addOption(json())
-    .action((rung: string, options: BreakCommand) => breakByHand(place, rung, options));
+    .action((rung: string, options: BreakCommand) => breakByHand(folders, rung, options));
 
 function breakByHand(
-  place: Place,
+  folders: WorkFolders,
   rung: string,
   { beside, database, json, ...options }: BreakCommand,
 ): Promise<void> {
@@ -45,7 +45,7 @@ function breakByHand(
   const because = whyNot({ rung, beside, ...options });
   if (because === 'notBeside') throw labError('NOT_BESIDE');
   if (because === 'k6TooFast') throw labError('K6_TOO_FAST', mostK6PerSecond);
-  return playExperiment(place, {
+  return playExperiment(folders, {
     ...plannedBreak({ rung, beside, ...options }),
     ...{ times: 1, database, json },
   });

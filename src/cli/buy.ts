@@ -14,9 +14,9 @@ import {
   type AddCommand,
   type Answer,
   type JsonOption,
-  type Place,
   print,
   setExitCode,
+  type WorkFolders,
 } from './output.ts';
 
 interface BuyOptions extends JsonOption {
@@ -25,7 +25,7 @@ interface BuyOptions extends JsonOption {
   readonly key?: string;
 }
 
-export const addBuy: AddCommand = (program, place) =>
+export const addBuy: AddCommand = (program, folders) =>
   program
     .command('buy')
     .description('buy a voucher of the running lab, as one user would')
@@ -34,9 +34,13 @@ export const addBuy: AddCommand = (program, place) =>
     .option('--key <text>', 'the idempotency key of the request; a new one without it')
     .option('--pause <where>', 'pause the request, as a debugger would: after-check:1:20000', pause)
     .addOption(json())
-    .action((voucherId: string, options: BuyOptions) => buy(place, voucherId, options));
+    .action((voucherId: string, options: BuyOptions) => buy(folders, voucherId, options));
 
-async function buy({ labFolder }: Place, voucherId: string, options: BuyOptions): Promise<void> {
+async function buy(
+  { labFolder }: WorkFolders,
+  voucherId: string,
+  options: BuyOptions,
+): Promise<void> {
   const { user, pause: pauses = [], key = randomUUID(), json } = options;
   for (const id of [voucherId, user])
     if (!Id.safeParse(id).success) throw labError('INVALID_ID', id);

@@ -46,9 +46,9 @@ import {
   type AddCommand,
   asClaimed,
   type JsonOption,
-  type Place,
   print,
   setExitCode,
+  type WorkFolders,
 } from './output.ts';
 import { openStream, type Stream } from './stream.ts';
 
@@ -58,7 +58,7 @@ interface DemoOptions extends JsonOption {
   readonly language: Language;
 }
 
-export const addDemo: AddCommand = (program, place) =>
+export const addDemo: AddCommand = (program, folders) =>
   program
     .command('demo')
     .description('the point in four lines, then every rung, order and race; writes a report')
@@ -66,7 +66,7 @@ export const addDemo: AddCommand = (program, place) =>
     .addOption(language())
     .addOption(database())
     .addOption(json())
-    .action((options: DemoOptions) => demo(place, options));
+    .action((options: DemoOptions) => demo(folders, options));
 
 interface Plan {
   readonly rushes: readonly RunRequest[];
@@ -102,7 +102,7 @@ const planOf = (full: boolean): Plan => ({
   races: full ? allRaces : shortRaces,
 });
 
-async function demo({ labFolder, runsFolder }: Place, options: DemoOptions): Promise<void> {
+async function demo({ labFolder, runsFolder }: WorkFolders, options: DemoOptions): Promise<void> {
   const used = databaseOf(labFolder, options.database);
   const stream = openStream(options.json);
   const work: Work<void> = async (lab, signal, untilInterrupted) => {

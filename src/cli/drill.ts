@@ -5,7 +5,7 @@ import { plannedDrill } from '../lab/report/planned.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import type { Language } from '../texts/texts.ts';
 import { database, json, language, minutes, whole } from './options.ts';
-import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
+import { type AddCommand, type JsonOption, print, type WorkFolders } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface DrillCommand extends JsonOption {
@@ -16,7 +16,7 @@ interface DrillCommand extends JsonOption {
   readonly language: Language;
 }
 
-export const addDrill: AddCommand = (program, place) =>
+export const addDrill: AddCommand = (program, folders) =>
   program
     .command('drill')
     .description('load, faults and an audit: what the faults cost, and what was lost')
@@ -39,16 +39,16 @@ export const addDrill: AddCommand = (program, place) =>
     .addOption(language())
     .addOption(json())
     .action((name: string, { list, ...options }: DrillCommand & { list: boolean }) =>
-      list ? listDrills(options) : drill(place, name, options),
+      list ? listDrills(options) : drill(folders, name, options),
     );
 
 function drill(
-  place: Place,
+  folders: WorkFolders,
   name: string,
   { json, seed, minutes, times, database, language }: DrillCommand,
 ): Promise<void> {
   if (!isDrillName(name)) throw labError('UNKNOWN_DRILL', name, drillNames);
-  return playExperiment(place, {
+  return playExperiment(folders, {
     ...plannedDrill(name, { seed, minutes }),
     ...{ times, database, json, language },
   });

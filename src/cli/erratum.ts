@@ -5,7 +5,7 @@ import { reportLine } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import type { Language } from '../texts/texts.ts';
 import { json, language } from './options.ts';
-import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
+import { type AddCommand, type JsonOption, print, type WorkFolders } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface ErratumOptions extends JsonOption {
@@ -13,7 +13,7 @@ interface ErratumOptions extends JsonOption {
   readonly language: Language;
 }
 
-export const addErratum: AddCommand = (program, place) =>
+export const addErratum: AddCommand = (program, folders) =>
   program
     .command('erratum')
     .description('a mistake of the course notes, shown on real servers; without a name, all')
@@ -22,7 +22,7 @@ export const addErratum: AddCommand = (program, place) =>
     .addOption(language())
     .addOption(json())
     .action((name: string | undefined, options: ErratumOptions) =>
-      options.list ? listErrata(options) : erratum(place, name, options),
+      options.list ? listErrata(options) : erratum(folders, name, options),
     );
 
 function listErrata({ json, language }: ErratumOptions): void {
@@ -31,14 +31,14 @@ function listErrata({ json, language }: ErratumOptions): void {
 }
 
 function erratum(
-  place: Place,
+  folders: WorkFolders,
   name: string | undefined,
   { json, language }: ErratumOptions,
 ): Promise<void> {
   if (name !== undefined && !isErratumName(name))
     throw labError('UNKNOWN_ERRATUM', name, erratumNames);
   const names = name === undefined ? erratumNames : [name];
-  return playExperiment(place, {
+  return playExperiment(folders, {
     ...{ name: `erratum-${name ?? 'all'}`, experiment: erratumExperiment, options: { names } },
     command: `npx lockstep erratum${name === undefined ? '' : ` ${name}`}`,
     ...{ times: 1, database: undefined, isOnLabDatabase: true, json, isQuiet: true, language },

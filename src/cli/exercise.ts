@@ -9,7 +9,7 @@ import { languageOption, workshopTexts } from '../lab/workshop/texts.ts';
 import type { Language } from '../texts/texts.ts';
 import { nextHint } from './hint.ts';
 import { language, whole } from './options.ts';
-import { type AddCommand, fromHere, type Place } from './output.ts';
+import { type AddCommand, fromHere, type WorkFolders } from './output.ts';
 
 interface BeginOptions {
   readonly solution: boolean;
@@ -20,7 +20,7 @@ interface BeginOptions {
 
 const again = 'anew; what you wrote is kept beside it';
 
-export const addExercise: AddCommand = (program, place) =>
+export const addExercise: AddCommand = (program, folders) =>
   program
     .command('exercise')
     .description('begin an exercise: a rung without a defence, in files that you mend')
@@ -30,10 +30,10 @@ export const addExercise: AddCommand = (program, place) =>
     .option('--hint', 'one hint more', false)
     .addOption(language())
     .action((name: string | undefined, options: BeginOptions) =>
-      name === undefined ? listTasks(exerciseNames, options) : begin(place, name, options),
+      name === undefined ? listTasks(exerciseNames, options) : begin(folders, name, options),
     );
 
-export const addHuntBug: AddCommand = (program, place) =>
+export const addHuntBug: AddCommand = (program, folders) =>
   program
     .command('hunt-bug')
     .description('begin a bug hunt: the final rung with a defect that real shops had')
@@ -52,22 +52,24 @@ export const addHuntBug: AddCommand = (program, place) =>
             hunts.map((_, index) => huntName(index + 1)),
             options,
           )
-        : begin(place, huntName(number), options),
+        : begin(folders, huntName(number), options),
     );
 
 function listTasks(names: readonly string[], { language }: BeginOptions): void {
   for (const name of names) console.log(wrap(`${name}: ${taskNamed(name, language).title}`));
 }
 
-function begin(place: Place, name: string, options: BeginOptions): void {
+function begin(folders: WorkFolders, name: string, options: BeginOptions): void {
   const { hint, language } = options;
-  console.log(hint ? nextHint(place, name, language) : begun(place, name, options).join('\n\n'));
+  console.log(
+    hint ? nextHint(folders, name, language) : begun(folders, name, options).join('\n\n'),
+  );
 }
 
 /** Begun already, it goes on: nothing that the learner wrote is overwritten. */
-function begun(place: Place, name: string, options: BeginOptions): string[] {
+function begun(folders: WorkFolders, name: string, options: BeginOptions): string[] {
   const exercise = exerciseNamed(name);
-  const mine = new Mine(place.workshopHome);
+  const mine = new Mine(folders.workshopHome);
   const isAnew = options.again || options.solution;
   const goesOn = mine.isBegun(name) && !isAnew;
   const kept = isAnew ? mine.putAside(name) : null;

@@ -7,7 +7,7 @@ import { labError } from '../lab/errors.ts';
 import { type FaultVerb, runAgain, soAlready, verbs } from '../lab/faults/by-hand.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { json, whole } from './options.ts';
-import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
+import { type AddCommand, type JsonOption, print, type WorkFolders } from './output.ts';
 
 const undoing = ['resume', 'start'] as const;
 type Undoing = (typeof undoing)[number];
@@ -16,7 +16,7 @@ interface FaultOptions extends JsonOption {
   readonly ms: number;
 }
 
-export const addFault: AddCommand = (program, place) =>
+export const addFault: AddCommand = (program, folders) =>
   program
     .command('fault')
     .description('break a server while k6 or `break` runs; heal mends all, end ends `break`')
@@ -37,11 +37,11 @@ export const addFault: AddCommand = (program, place) =>
     )
     .addOption(json())
     .action((verb: HandVerb, server: string | undefined, options: FaultOptions) =>
-      fault(place, verb, server, options),
+      fault(folders, verb, server, options),
     );
 
 async function fault(
-  { labFolder }: Place,
+  { labFolder }: WorkFolders,
   verb: HandVerb,
   server: string | undefined,
   { json, ms }: FaultOptions,

@@ -7,9 +7,9 @@ import { readProgress, saveProgress } from '../lab/workshop/progress.ts';
 import { taskNamed } from '../lab/workshop/tasks.ts';
 import { workshopTexts } from '../lab/workshop/texts.ts';
 import type { Language } from '../texts/texts.ts';
-import type { Place } from './output.ts';
+import type { WorkFolders } from './output.ts';
 
-export function nextHint({ workshopHome }: Place, name: string, language: Language): string {
+export function nextHint({ workshopHome }: WorkFolders, name: string, language: Language): string {
   const say = workshopTexts[language];
   const task = taskNamed(name, language);
   const hints = [...task.hints, ...(isHunt(name) ? [filesHint(name, language)] : [])];

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { placeOfWork } from '../lab/environment/place.ts';
+import { workFolders } from '../lab/environment/work-folders.ts';
 import { wrap, wrapLines } from '../lab/report/wrap.ts';
 import { LockstepError } from '../service/errors.ts';
 import { errorInChinese, usageInChinese } from './errors-zh.ts';
@@ -14,7 +14,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly version: string;
 };
-const place = placeOfWork(process.env);
+const folders = workFolders(process.env);
 const language = languageOf(process.argv, process.env);
 const isChinese = language === 'zh';
 process.env[languageVariable] ??= language; // For the options, and for what a command starts.
@@ -73,7 +73,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   docs: async () => (await import('./docs.ts')).addDocs,
 };
 const called = new Map(Object.entries(commands)).get(process.argv[2] ?? '');
-for (const load of called ? [called] : Object.values(commands)) (await load())(program, place);
+for (const load of called ? [called] : Object.values(commands)) (await load())(program, folders);
 
 if (isChinese) tellInChinese(program);
 

@@ -12,13 +12,13 @@ import { json, language } from './options.ts';
 import {
   type AddCommand,
   type JsonOption,
-  type Place,
   print,
   progress,
   setExitCode,
+  type WorkFolders,
 } from './output.ts';
 
-export const addMine: AddCommand = (program, place) =>
+export const addMine: AddCommand = (program, folders) =>
   program
     .command('mine')
     .description('any command, on a copy of the project with your files of the exercise')
@@ -26,7 +26,7 @@ export const addMine: AddCommand = (program, place) =>
     .allowUnknownOption()
     .helpOption(false)
     .action(async (words: string[]) => {
-      const copy = await copyOf(new Mine(place.workshopHome), place.runsFolder);
+      const copy = await copyOf(new Mine(folders.workshopHome), folders.runsFolder);
       process.exitCode = await runOn(copy, words);
     });
 
@@ -34,18 +34,18 @@ interface VerifyOptions extends JsonOption {
   readonly language: Language;
 }
 
-export const addVerify: AddCommand = (program, place) =>
+export const addVerify: AddCommand = (program, folders) =>
   program
     .command('verify')
     .description('play what your exercise must survive: its races, its rush and its contract')
     .argument('[mine]', 'always `mine`: your files')
     .addOption(language())
     .addOption(json())
-    .action((_: string | undefined, options: VerifyOptions) => verifyMine(place, options));
+    .action((_: string | undefined, options: VerifyOptions) => verifyMine(folders, options));
 
 /** One line for each play, and why it is not as claimed. */
 async function verifyMine(
-  { runsFolder, workshopHome }: Place,
+  { runsFolder, workshopHome }: WorkFolders,
   options: VerifyOptions,
 ): Promise<void> {
   const say = workshopTexts[options.language];

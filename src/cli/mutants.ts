@@ -5,7 +5,7 @@ import { isMutantName, type MutantName, mutantNames, mutants } from '../lab/muta
 import { checkMutants } from '../lab/mutants/run-mutants.ts';
 import { trials } from '../lab/mutants/trials.ts';
 import { database, json, whole } from './options.ts';
-import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
+import { type AddCommand, type JsonOption, print, type WorkFolders } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface MutantsCommand extends JsonOption {
@@ -20,7 +20,7 @@ function chosen(text: string, earlier: readonly MutantName[] = []): readonly Mut
   return [...earlier, text];
 }
 
-export const addMutants: AddCommand = (program, place) =>
+export const addMutants: AddCommand = (program, folders) =>
   program
     .command('mutants')
     .description('remove one defence of the final rung at a time: a check must turn red')
@@ -30,14 +30,17 @@ export const addMutants: AddCommand = (program, place) =>
     .addOption(database())
     .addOption(json())
     .action((options: MutantsCommand) =>
-      options.list ? list(options.json) : runAll(place, options),
+      options.list ? list(options.json) : runAll(folders, options),
     );
 
-function runAll(place: Place, { only, times, json, database }: MutantsCommand): Promise<void> {
+function runAll(
+  folders: WorkFolders,
+  { only, times, json, database }: MutantsCommand,
+): Promise<void> {
   const names = only.length > 0 ? only : mutantNames;
   checkMutants(names);
   const chosen = only.map((name) => ` --only ${name}`).join('');
-  return playExperiment(place, {
+  return playExperiment(folders, {
     ...{ name: 'mutants', experiment: mutantTrials, options: { names }, times, database, json },
     command: `npx lockstep mutants${chosen}`,
   });

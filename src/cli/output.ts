@@ -1,14 +1,14 @@
 /** Where a command works, how it prints, and its exit code: one rule for all commands. */
 import { relative } from 'node:path';
 import type { Command } from 'commander';
-import type { Place } from '../lab/environment/place.ts';
+import type { WorkFolders } from '../lab/environment/work-folders.ts';
 import type { Answer } from '../lab/stage/result.ts';
 import type { Verdict } from '../service/domain.ts';
 
-export type { Answer, Place };
+export type { Answer, WorkFolders };
 
 /** Adds a command to the program. */
-export type AddCommand = (program: Command, place: Place) => void;
+export type AddCommand = (program: Command, folders: WorkFolders) => void;
 
 export interface JsonOption {
   readonly json: boolean;

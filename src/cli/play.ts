@@ -3,9 +3,9 @@
  * command that plays one goes through here.
  */
 
-import { defaultProgram, type Place } from '../lab/environment/place.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import { databaseOf, type Work, withLab } from '../lab/environment/session.ts';
+import { defaultProgram, type WorkFolders } from '../lab/environment/work-folders.ts';
 import {
   type Planned,
   type Played,
@@ -35,7 +35,7 @@ export interface Request<Options extends object, Own> extends Planned<Options, O
 
 /** Ctrl-C ends it: then the last play is that far, and is reported all the same. */
 export async function playExperiment<Options extends object, Own>(
-  { labFolder, runsFolder, program }: Place,
+  { labFolder, runsFolder, program }: WorkFolders,
   planned: Request<Options, Own>,
 ): Promise<void> {
   const request = { ...planned, command: planned.command.replace(defaultProgram, program) };

@@ -14,7 +14,7 @@ import { serviceError } from '../service/errors.ts';
 import { isRungName, type RungName, rungNames } from '../service/ladder/rungs.ts';
 import type { Language } from '../texts/texts.ts';
 import { database, json, language, whole } from './options.ts';
-import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
+import { type AddCommand, type JsonOption, print, type WorkFolders } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface RaceOptions extends JsonOption {
@@ -29,7 +29,7 @@ interface RaceOptions extends JsonOption {
   readonly language: Language;
 }
 
-export const addRace: AddCommand = (program, place) =>
+export const addRace: AddCommand = (program, folders) =>
   program
     .command('race')
     .description('play a famous race step by step through nginx, on the rung with the bug')
@@ -63,8 +63,10 @@ export const addRace: AddCommand = (program, place) =>
       if (isOfChoices && options.choices === undefined) throw labError('CHOICES_MISSING');
       if (options.list) return listRaces(options);
       if (name !== undefined && !isRace) throw labError('RACE_HAS_STEPS', name);
-      if (options.allOrders !== undefined) return allOrders(place, options);
-      return options.choices === undefined ? race(place, name, options) : byHand(place, options);
+      if (options.allOrders !== undefined) return allOrders(folders, options);
+      return options.choices === undefined
+        ? race(folders, name, options)
+        : byHand(folders, options);
     });
 
 function choiceLetters(text: string): string {
@@ -83,21 +85,29 @@ function rungToPlay(name: string | undefined): RungName {
   return name;
 }
 
-function byHand(place: Place, options: RaceOptions) {
-  const { choices = '', everyCheckpoint: isFine, commands, rung, times, json, database } = options;
+function byHand(folders: WorkFolders, options: RaceOptions) {
+  const {
+    choices = '',
+    everyCheckpoint: stopsEverywhere,
+    commands,
+    rung,
+    times,
+    json,
+    database,
+  } = options;
   const { language } = options;
   const on = rungToPlay(rung);
-  const asked = { rung: on, choices, isFine, hasCommands: commands, language };
-  return playExperiment(place, {
+  const asked = { rung: on, choices, stopsEverywhere, hasCommands: commands, language };
+  return playExperiment(folders, {
     ...{ name: `choices-${on}`, experiment: choicesByHand, options: asked },
-    command: `${choicesCommand(on, { choices, isFine })}${commands ? ' --commands' : ''}`,
+    command: `${choicesCommand(on, { choices, stopsEverywhere })}${commands ? ' --commands' : ''}`,
     ...{ times, database, json, language, isQuiet: true },
   });
 }
 
-function allOrders(place: Place, { allOrders: rung, json, database }: RaceOptions) {
+function allOrders(folders: WorkFolders, { allOrders: rung, json, database }: RaceOptions) {
   const rungs = typeof rung === 'string' ? [rungToPlay(rung)] : rungsWithOrders;
-  return playExperiment(place, {
+  return playExperiment(folders, {
     ...{ name: 'all-orders', experiment: allOrdersExperiment(), options: { rungs } },
     command: `npx lockstep race --all-orders${typeof rung === 'string' ? ` ${rung}` : ''}`,
     ...{ times: 1, database, json, isQuiet: true },
@@ -125,14 +135,14 @@ function listRaces({ json, language }: RaceOptions): void {
 }
 
 function race(
-  place: Place,
+  folders: WorkFolders,
   name: string | undefined,
   { json, rung, times, database, language }: RaceOptions,
 ): Promise<void> {
   if (name === undefined) throw labError('RACE_MISSING');
   if (!isRaceName(name)) throw labError('UNKNOWN_RACE', name, raceNames);
   const on = rungToPlay(rung ?? schedules[name].rung);
-  return playExperiment(place, {
+  return playExperiment(folders, {
     ...plannedRace(name, on, language),
     ...{ times, database, json },
   });

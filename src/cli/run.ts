@@ -19,7 +19,7 @@ import { serviceError } from '../service/errors.ts';
 import { isRungName, ladder, rungNames } from '../service/ladder/rungs.ts';
 import type { Language } from '../texts/texts.ts';
 import { database, json, language, pause, whole } from './options.ts';
-import type { AddCommand, JsonOption, Place } from './output.ts';
+import type { AddCommand, JsonOption, WorkFolders } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface RunOptions extends JsonOption, Omit<RunRequest, 'rung' | 'instances' | 'pauses'> {
@@ -29,7 +29,7 @@ interface RunOptions extends JsonOption, Omit<RunRequest, 'rung' | 'instances' |
   readonly language: Language;
 }
 
-export const addRun: AddCommand = (program, place) =>
+export const addRun: AddCommand = (program, folders) =>
   program
     .command('run')
     .description('rush one rung through nginx, and audit the result')
@@ -65,14 +65,14 @@ export const addRun: AddCommand = (program, place) =>
     .addOption(language())
     .addOption(database())
     .addOption(json())
-    .action((rung: string, options: RunOptions) => run(place, rung, options));
+    .action((rung: string, options: RunOptions) => run(folders, rung, options));
 
-function run(place: Place, rung: string, options: RunOptions): Promise<void> {
+function run(folders: WorkFolders, rung: string, options: RunOptions): Promise<void> {
   if (!isRungName(rung)) throw serviceError('UNKNOWN_RUNG', rung, rungNames);
   const { json, language, pause: pauses, database, ...load } = options;
   const { instances = ladder[rung].instances } = options;
   const request: RunRequest = { ...load, rung, instances, pauses: pauses ?? ladder[rung].pauses };
-  return playExperiment(place, {
+  return playExperiment(folders, {
     ...{ name: rung, experiment: runExperiment, options: request },
     command: commandLine(request),
     ...{ times: 1, database, json },

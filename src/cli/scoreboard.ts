@@ -8,7 +8,7 @@ import { type Cell, judgedCell } from '../lab/scoreboard/cell.ts';
 import { faultNames, scoredRungs } from '../lab/scoreboard/columns.ts';
 import { scoreboardExperiment } from '../lab/scoreboard/play-all.ts';
 import { database, json, whole } from './options.ts';
-import type { AddCommand, JsonOption, Place } from './output.ts';
+import type { AddCommand, JsonOption, WorkFolders } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface ScoreboardOptions extends JsonOption {
@@ -28,7 +28,7 @@ const some = (known: readonly string[]) => (text: string) => {
   return names;
 };
 
-export const addScoreboard: AddCommand = (program, place) =>
+export const addScoreboard: AddCommand = (program, folders) =>
   program
     .command('scoreboard')
     .description(
@@ -39,10 +39,10 @@ export const addScoreboard: AddCommand = (program, place) =>
     .option('--times <n>', 'number of plays of each cell', whole(1, 100), 1)
     .addOption(database())
     .addOption(json())
-    .action((options: ScoreboardOptions) => scoreboard(place, options));
+    .action((options: ScoreboardOptions) => scoreboard(folders, options));
 
 function scoreboard(
-  place: Place,
+  folders: WorkFolders,
   { json, rungs, faults, times, database }: ScoreboardOptions,
 ): Promise<void> {
   const command = [
@@ -51,7 +51,7 @@ function scoreboard(
     ...(faults ? [`--faults ${faults.join(',')}`] : []),
     ...(times > 1 ? [`--times ${times}`] : []),
   ].join(' ');
-  return playExperiment(place, {
+  return playExperiment(folders, {
     ...{ name: 'scoreboard', experiment: scoreboardExperiment(), command },
     options: { rungs: rungs ?? scoredRungs, faults: faults ?? faultNames, times, partMs },
     ...{ times: 1, database, json },

@@ -1,7 +1,7 @@
 import type { Database } from '../lab/environment/servers/database.ts';
 import { soak } from '../lab/soak/soak.ts';
 import { database, json, minutes, whole } from './options.ts';
-import type { AddCommand, JsonOption, Place } from './output.ts';
+import type { AddCommand, JsonOption, WorkFolders } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface SoakCommand extends JsonOption {
@@ -11,7 +11,7 @@ interface SoakCommand extends JsonOption {
   readonly database?: Database;
 }
 
-export const addSoak: AddCommand = (program, place) =>
+export const addSoak: AddCommand = (program, folders) =>
   program
     .command('soak')
     .description(soak.about.en)
@@ -20,10 +20,13 @@ export const addSoak: AddCommand = (program, place) =>
     .option('--gate', 'every declared cell must be seen: give it --minutes 10', false)
     .addOption(database())
     .addOption(json())
-    .action((options: SoakCommand) => run(place, options));
+    .action((options: SoakCommand) => run(folders, options));
 
-const run = (place: Place, { minutes, seed, gate, database, json }: SoakCommand): Promise<void> =>
-  playExperiment(place, {
+const run = (
+  folders: WorkFolders,
+  { minutes, seed, gate, database, json }: SoakCommand,
+): Promise<void> =>
+  playExperiment(folders, {
     ...{ name: 'soak', experiment: soak, options: { seed, minutes, isGated: gate } },
     command: `npx lockstep soak --minutes ${minutes} --seed ${seed}${gate ? ' --gate' : ''}`,
     ...{ times: 1, database, json },

@@ -4,14 +4,14 @@ import { isTrialName, trialNames, trials } from '../lab/mutants/trials.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import type { Language } from '../texts/texts.ts';
 import { json, language } from './options.ts';
-import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
+import { type AddCommand, type JsonOption, print, type WorkFolders } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface TrialCommand extends JsonOption {
   readonly language: Language;
 }
 
-export const addTrial: AddCommand = (program, place) =>
+export const addTrial: AddCommand = (program, folders) =>
   program
     .command('trial')
     .description(
@@ -21,7 +21,7 @@ export const addTrial: AddCommand = (program, place) =>
     .addOption(language())
     .addOption(json())
     .action((name: string | undefined, options: TrialCommand) =>
-      name === undefined ? listTrials(options) : trial(place, name, options),
+      name === undefined ? listTrials(options) : trial(folders, name, options),
     );
 
 function listTrials({ json, language }: TrialCommand): void {
@@ -29,9 +29,13 @@ function listTrials({ json, language }: TrialCommand): void {
   print(json, all, () => all.map(({ name, fault }) => wrap(`${name}: ${fault}`)).join('\n'));
 }
 
-function trial(place: Place, name: string, { json, language }: TrialCommand): Promise<void> {
+function trial(
+  folders: WorkFolders,
+  name: string,
+  { json, language }: TrialCommand,
+): Promise<void> {
   if (!isTrialName(name)) throw labError('UNKNOWN_TRIAL', name, trialNames);
-  return playExperiment(place, {
+  return playExperiment(folders, {
     ...{ name: `trial-${name}`, experiment: trialExperiment, options: { name, language } },
     command: `npx lockstep trial ${name}`,
     ...{ times: 1, database: undefined, isOnLabDatabase: true, json, language },

@@ -14,9 +14,9 @@ import { signToken } from '../service/http/tokens.ts';
 import type { Language } from '../texts/texts.ts';
 import { labWords } from './lab-words.ts';
 import { database, json, language } from './options.ts';
-import { type AddCommand, type JsonOption, type Place, print, progress } from './output.ts';
+import { type AddCommand, type JsonOption, print, progress, type WorkFolders } from './output.ts';
 
-export const addUp: AddCommand = (program, place) =>
+export const addUp: AddCommand = (program, folders) =>
   program
     .command('up')
     .description('start the lab and leave it running')
@@ -35,7 +35,7 @@ export const addUp: AddCommand = (program, place) =>
     )
     .addOption(language())
     .addOption(json())
-    .action((options: UpOptions) => up(place, options));
+    .action((options: UpOptions) => up(folders, options));
 
 interface UpOptions extends JsonOption {
   readonly database?: Database;
@@ -53,7 +53,7 @@ function shapeFor(shape: ServiceShape, { network, durability }: UpOptions): Serv
   return { ...shape, ...(settings && { settings }), ...(chosen && { network: chosen }) };
 }
 
-async function up({ labFolder }: Place, options: UpOptions): Promise<void> {
+async function up({ labFolder }: WorkFolders, options: UpOptions): Promise<void> {
   const { json, database, language } = options;
   const { lab, page } = await alone(labFolder, async (signal) => {
     const running = runningOn(labFolder, database);

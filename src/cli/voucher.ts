@@ -6,7 +6,7 @@ import { mostBuckets } from '../service/domain.ts';
 import { serviceError } from '../service/errors.ts';
 import { isRungName, rungNames } from '../service/ladder/rungs.ts';
 import { json, whole } from './options.ts';
-import { type AddCommand, type JsonOption, type Place, print } from './output.ts';
+import { type AddCommand, type JsonOption, print, type WorkFolders } from './output.ts';
 
 const day = 86_400;
 
@@ -18,7 +18,7 @@ interface VoucherOptions extends JsonOption {
   readonly endsIn?: number;
 }
 
-export const addVoucher: AddCommand = (program, place) =>
+export const addVoucher: AddCommand = (program, folders) =>
   program
     .command('voucher')
     .description('put a voucher on sale in the running lab, to buy it by hand')
@@ -29,10 +29,10 @@ export const addVoucher: AddCommand = (program, place) =>
     .option('--begins-in <seconds>', 'when the sale begins; it has begun without it', whole(0, day))
     .option('--ends-in <seconds>', 'when the sale ends; in two hours without it', whole(0, day))
     .addOption(json())
-    .action((rung: string, options: VoucherOptions) => voucher(place, rung, options));
+    .action((rung: string, options: VoucherOptions) => voucher(folders, rung, options));
 
 async function voucher(
-  { labFolder }: Place,
+  { labFolder }: WorkFolders,
   rung: string,
   { stock, workMs, buckets, beginsIn, endsIn, json }: VoucherOptions,
 ): Promise<void> {

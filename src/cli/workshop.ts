@@ -15,51 +15,51 @@ import { writeFindings, writeSlides } from '../lab/workshop/write-pages.ts';
 import type { Language } from '../texts/texts.ts';
 import { nextHint } from './hint.ts';
 import { language, whole } from './options.ts';
-import { type AddCommand, fromHere, type Place, progress, setExitCode } from './output.ts';
+import { type AddCommand, fromHere, progress, setExitCode, type WorkFolders } from './output.ts';
 
 interface WorkshopOptions {
   readonly language: Language;
 }
 
-export const addWorkshop: AddCommand = (program, place) => {
+export const addWorkshop: AddCommand = (program, folders) => {
   const workshop = program
     .command('workshop')
     .enablePositionalOptions()
     .description('ten steps for a group: predict, play, read why; where it was left, it goes on')
     .addOption(language())
-    .action((options: WorkshopOptions) => show(options, readProgress(place.workshopHome)));
+    .action((options: WorkshopOptions) => show(options, readProgress(folders.workshopHome)));
   const add = (name: string, description: string) =>
     workshop.command(name).description(description).addOption(language());
   add('predict', 'what will happen? One of the letters of the step')
     .argument('<letter>', 'A, B or C', (letter) => letter.toUpperCase())
-    .action((letter: string, options: WorkshopOptions) => predict(place, letter, options));
+    .action((letter: string, options: WorkshopOptions) => predict(folders, letter, options));
   add('verify', 'play the commands of the step: is it as the ladder claims?').action(
-    (options: WorkshopOptions) => verify(place, options),
+    (options: WorkshopOptions) => verify(folders, options),
   );
   add('hint', 'one hint more for the exercise of the step').action((options: WorkshopOptions) =>
-    hint(place, options),
+    hint(folders, options),
   );
-  add('next', 'the next step').action((options: WorkshopOptions) => move(place, 1, options));
-  add('back', 'the step before').action((options: WorkshopOptions) => move(place, -1, options));
+  add('next', 'the next step').action((options: WorkshopOptions) => move(folders, 1, options));
+  add('back', 'the step before').action((options: WorkshopOptions) => move(folders, -1, options));
   add('go', 'any step')
     .argument('<step>', '1 to 10', whole(1, 10))
-    .action((step: number, options: WorkshopOptions) => goTo(place, step, options));
+    .action((step: number, options: WorkshopOptions) => goTo(folders, step, options));
   add('reset', 'forget the predictions and results of this group, and put its files aside').action(
-    (options: WorkshopOptions) => reset(place, options),
+    (options: WorkshopOptions) => reset(folders, options),
   );
   add('findings', 'one page for the group: its predictions, and what it saw').action(
     async ({ language }: WorkshopOptions) =>
       console.log(
-        await writeFindings(place.runsFolder, readProgress(place.workshopHome), language),
+        await writeFindings(folders.runsFolder, readProgress(folders.workshopHome), language),
       ),
   );
   add('slides', 'one page for the projector, with the speaker’s notes').action(
-    ({ language }: WorkshopOptions) => console.log(writeSlides(place.runsFolder, language)),
+    ({ language }: WorkshopOptions) => console.log(writeSlides(folders.runsFolder, language)),
   );
   workshop
     .command('record')
     .description('for authors: play every step, and write what was printed into docs/workshop/')
-    .action(() => recordSteps(theProject(place.runsFolder), progress));
+    .action(() => recordSteps(theProject(folders.runsFolder), progress));
 };
 
 function show({ language }: WorkshopOptions, now: Progress): void {
@@ -72,55 +72,59 @@ function currentStep(steps: readonly Step[], { step }: Progress): Step {
   return found;
 }
 
-function save({ workshopHome: home }: Place, changed: Partial<Progress>, options: WorkshopOptions) {
+function save(
+  { workshopHome: home }: WorkFolders,
+  changed: Partial<Progress>,
+  options: WorkshopOptions,
+) {
   const now = { ...readProgress(home), ...changed };
   saveProgress(home, now);
   show(options, now);
 }
 
-function predict(place: Place, letter: string, options: WorkshopOptions): void {
-  const now = readProgress(place.workshopHome);
+function predict(folders: WorkFolders, letter: string, options: WorkshopOptions): void {
+  const now = readProgress(folders.workshopHome);
   const { choices } = currentStep(stepsIn(options.language), now);
   const letters = choices.map((choice) => choice.letter);
   if (!letters.includes(letter)) throw labError('UNKNOWN_CHOICE', letter, letters);
-  save(place, { predictions: { ...now.predictions, [now.step]: letter } }, options);
+  save(folders, { predictions: { ...now.predictions, [now.step]: letter } }, options);
 }
 
 /** @throws NOT_PREDICTED */
-async function verify(place: Place, options: WorkshopOptions): Promise<void> {
-  const now = readProgress(place.workshopHome);
+async function verify(folders: WorkFolders, options: WorkshopOptions): Promise<void> {
+  const now = readProgress(folders.workshopHome);
   const { plays } = currentStep(stepsIn(options.language), now);
   if (now.predictions[now.step] === undefined) throw labError('NOT_PREDICTED');
   const seen = [];
   for (const words of plays) {
     progress(`\n$ npx lockstep ${words.join(' ')}`);
-    const { printed: _, ...play } = await verifyPlay(theProject(place.runsFolder), words, true);
+    const { printed: _, ...play } = await verifyPlay(theProject(folders.runsFolder), words, true);
     seen.push(play);
   }
   console.log('');
-  save(place, { seen: { ...now.seen, [now.step]: seen } }, options);
+  save(folders, { seen: { ...now.seen, [now.step]: seen } }, options);
   setExitCode(seen.map(({ answer }) => answer));
 }
 
-function move(place: Place, steps: 1 | -1, options: WorkshopOptions): void {
+function move(folders: WorkFolders, steps: 1 | -1, options: WorkshopOptions): void {
   const last = stepsIn(options.language).length - 1;
-  const step = Math.min(last, Math.max(0, readProgress(place.workshopHome).step + steps));
-  save(place, { step }, options);
+  const step = Math.min(last, Math.max(0, readProgress(folders.workshopHome).step + steps));
+  save(folders, { step }, options);
 }
 
-const goTo = (place: Place, number: number, options: WorkshopOptions): void =>
-  save(place, { step: number - 1 }, options);
+const goTo = (folders: WorkFolders, number: number, options: WorkshopOptions): void =>
+  save(folders, { step: number - 1 }, options);
 
 /** Those of the exercise that was begun; before one was, of that of the step. */
-function hint(place: Place, options: WorkshopOptions): void {
+function hint(folders: WorkFolders, options: WorkshopOptions): void {
   const { language } = options;
-  const { exercise } = currentStep(stepsIn(language), readProgress(place.workshopHome));
+  const { exercise } = currentStep(stepsIn(language), readProgress(folders.workshopHome));
   const ofStep = /npx lockstep exercise ([\w-]+)/.exec(exercise)?.[1];
-  const name = new Mine(place.workshopHome).begun() ?? ofStep;
-  console.log(name ? nextHint(place, name, language) : workshopTexts[language].noHints);
+  const name = new Mine(folders.workshopHome).begun() ?? ofStep;
+  console.log(name ? nextHint(folders, name, language) : workshopTexts[language].noHints);
 }
 
-function reset({ workshopHome }: Place, { language }: WorkshopOptions): void {
+function reset({ workshopHome }: WorkFolders, { language }: WorkshopOptions): void {
   forgetProgress(workshopHome);
   const say = workshopTexts[language];
   const kept = new Mine(workshopHome).reset();

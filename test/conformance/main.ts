@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { json, whole } from '../../src/cli/options.ts';
 import { type JsonOption, print, progress, setExitCode } from '../../src/cli/output.ts';
-import { placeOfWork } from '../../src/lab/environment/place.ts';
+import { workFolders } from '../../src/lab/environment/work-folders.ts';
 import { fileLine } from '../../src/lab/report/file-words.ts';
 import { textReport, writeFolder } from '../../src/lab/report/folder.ts';
 import { answersOf, conformanceMarkdown, conformanceText, measuredOn } from './report.ts';
@@ -38,7 +38,7 @@ async function conformance(
   const machine = await measuredOn();
   const text = conformanceText(results, machine);
   const asMarkdown = conformanceMarkdown(results, machine);
-  const folder = writeFolder(placeOfWork(process.env).runsFolder, 'conformance', {
+  const folder = writeFolder(workFolders(process.env).runsFolder, 'conformance', {
     'results.json': results,
     ...textReport('conformance', text),
     'report.md': asMarkdown,

@@ -103,7 +103,7 @@ test.each(['memory', 'redis-list', 'rabbitmq', 'lua-stream'] as const)(
     const result = await play(
       'choices',
       choicesByHand,
-      { rung, choices, isFine: true },
+      { rung, choices, stopsEverywhere: true },
       { lab: lab(), signal, untilInterrupted: (part) => part },
       [listen],
     );
@@ -116,7 +116,7 @@ test.each(['memory', 'redis-list', 'rabbitmq', 'lua-stream'] as const)(
 
 test('on memory the worker dies with the buyer whose process it is', async () => {
   const result = await played(choicesByHand, {
-    ...{ rung: 'memory', choices: 'AAPAXAB', isFine: true },
+    ...{ rung: 'memory', choices: 'AAPAXAB', stopsEverywhere: true },
   });
   expect(rowsOf(result)?.slice(1)).toEqual([
     ['A', 'A has queued its order'],
@@ -130,7 +130,7 @@ test('on memory the worker dies with the buyer whose process it is', async () =>
 
 test('a buyer that dies after it has queued its order has it recorded all the same', async () => {
   const result = await played(choicesByHand, {
-    ...{ rung: 'rabbitmq', choices: 'AAAXABWWW', isFine: true },
+    ...{ rung: 'rabbitmq', choices: 'AAAXABWWW', stopsEverywhere: true },
   });
   expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
 });

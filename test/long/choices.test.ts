@@ -107,7 +107,7 @@ test.each(Object.entries(famousRaces))(
 );
 
 test('a lease that ends before the commit lets a second order in; fences refuse it', async () => {
-  const late = { choices: 'AAAAEABBBA', isFine: true } as const;
+  const late = { choices: 'AAAAEABBBA', stopsEverywhere: true } as const;
   const expiry = await played(choicesByHand, { rung: 'redis-expiry', ...late });
   expect(expiry).toMatchObject({ verdict: 'violated', isAsClaimed: true });
   expect(rowsOf(expiry)?.slice(3, 6)).toEqual([

@@ -86,7 +86,7 @@ test('a cell of the scoreboard plays its race once it is predicted, and then on 
   await cell.focus();
   for (const key of ['ArrowUp', 'ArrowDown', 'Enter']) await tab.keyboard.press(key);
   expect(tab.url()).toBe(linked);
-  await tab.locator('[data-foretell=held]:not([disabled])').waitFor();
+  await tab.locator('[data-predict=held]:not([disabled])').waitFor();
   expect(await tab.locator('[data-kind]').count()).toBe(0);
   await tab.keyboard.press('2');
   await tab.locator('[data-judged=violated]').waitFor(slowly);
@@ -99,7 +99,7 @@ test('a cell of the scoreboard plays its race once it is predicted, and then on 
   await replay.locator('[data-judged=violated]').waitFor();
   expect(await replay.locator('svg g[data-kind]').count()).toBe(7);
   await tab.keyboard.press('n');
-  await tab.locator('[data-foretell=held]').click();
+  await tab.locator('[data-predict=held]').click();
   await tab.locator('[data-judged=held]').waitFor(slowly);
   expect(new URL(tab.url()).search).toBe('?rung=fenced');
   await isOver(tab);
@@ -109,7 +109,7 @@ test('a cell of the scoreboard plays its race once it is predicted, and then on 
 
 test('a race that runs is stopped, and nothing else begins meanwhile', async () => {
   const tab = await page.open('/run/race/lease-expires-during-sale', { mayFail: true });
-  await tab.locator('[data-foretell=held]').click();
+  await tab.locator('[data-predict=held]').click();
   await tab.locator('[data-stop]').waitFor(slowly);
   const two = await tab.context().newPage();
   await two.goto(`http://${page.host}/race/redis-atomic`);
@@ -309,7 +309,7 @@ test('a drill is begun in the page once it is predicted, shown while it runs, an
   const tab = await page.open('/drills');
   await tab.locator('[data-drill=script-flush]').click();
   expect(new URL(tab.url()).pathname).toBe('/run/drill/script-flush');
-  await tab.locator('[data-foretell=held]:not([disabled])').waitFor();
+  await tab.locator('[data-predict=held]:not([disabled])').waitFor();
   await tab.keyboard.press('1');
   await tab.locator('[data-told=fault]').first().waitFor(slowly);
   await tab.locator('[data-judged=held]').waitFor({ timeout: 120_000 });

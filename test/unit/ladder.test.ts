@@ -14,7 +14,7 @@ import {
   serversLane,
 } from '../../src/lab/races/schedules.ts';
 import { workerLane } from '../../src/lab/stage/lane-messages.ts';
-import { type Audit, audit, checks, heldOnlyIf } from '../../src/service/audit/audit.ts';
+import { type Audit, audit, checks, unknownUnlessTried } from '../../src/service/audit/audit.ts';
 import { collectFacts } from '../../src/service/audit/collect.ts';
 import { readConfig } from '../../src/service/config.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
@@ -363,7 +363,7 @@ test.each([
 test('what nobody tried is unknown and not held; what was found stays found', () => {
   const verdicts = (['held', 'violated', 'unknown'] as const).map((verdict) => {
     const audited = { verdict, findings: [], skipped: [] };
-    return [heldOnlyIf(true, audited).verdict, heldOnlyIf(false, audited).verdict];
+    return [unknownUnlessTried(true, audited).verdict, unknownUnlessTried(false, audited).verdict];
   });
   expect(verdicts).toEqual([
     ['held', 'unknown'],

@@ -3,13 +3,13 @@ import { Command } from 'commander';
 import jsonwebtoken from 'jsonwebtoken';
 import { expect, test, vi } from 'vitest';
 import { addToken } from '../../src/cli/token.ts';
-import { placeOfWork } from '../../src/lab/environment/place.ts';
+import { workFolders } from '../../src/lab/environment/work-folders.ts';
 import { labTokenSecret } from '../../src/service/config.ts';
 
 async function printed(...args: string[]): Promise<string[]> {
   const log = vi.spyOn(console, 'log').mockImplementation(() => {});
   const program = new Command().exitOverride();
-  addToken(program, placeOfWork({}));
+  addToken(program, workFolders({}));
   try {
     await program.parseAsync(['token', ...args], { from: 'user' });
     return log.mock.calls.map(([line]) => String(line));

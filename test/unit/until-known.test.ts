@@ -1,7 +1,7 @@
 /** A race that a slow machine left undecided is played again, and said to be. */
 import { describe, expect, test } from 'vitest';
 import { tooSlowBecause } from '../../src/lab/races/race-on.ts';
-import { untilKnown } from '../../src/lab/races/until-known.ts';
+import { replayWhileTooSlow } from '../../src/lab/races/until-known.ts';
 import { accepted, facts, type Given, history, row } from './facts.ts';
 
 const tooSlow = (verdict: string) =>
@@ -15,7 +15,7 @@ test.each([
 ])('a race %s', async (_, verdicts, times) => {
   const left = [...verdicts];
   const said: string[] = [];
-  const last = await untilKnown(
+  const last = await replayWhileTooSlow(
     async () => left.shift() ?? '',
     tooSlow,
     (text) => said.push(text),
@@ -28,7 +28,7 @@ test.each([
 test('an interrupted command plays no further', async () => {
   const signal = AbortSignal.abort(new Error('interrupted'));
   const play = async () => 'held';
-  await expect(untilKnown(play, tooSlow, () => {}, signal)).rejects.toThrow('interrupted');
+  await expect(replayWhileTooSlow(play, tooSlow, () => {}, signal)).rejects.toThrow('interrupted');
 });
 
 describe('a race for which the machine was too slow', () => {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { addExercise, addHuntBug } from '../../src/cli/exercise.ts';
 import { languageOf } from '../../src/cli/options.ts';
 import { addWorkshop } from '../../src/cli/workshop.ts';
-import { placeOfWork } from '../../src/lab/environment/place.ts';
+import { workFolders } from '../../src/lab/environment/work-folders.ts';
 import { erratumNames } from '../../src/lab/errata/errata.ts';
 import { evidenceIn } from '../../src/lab/report/evidence-zh.ts';
 import { exerciseNames } from '../../src/lab/workshop/exercises.ts';
@@ -82,8 +82,8 @@ test.each(taskNames)('%s changes files of the project, and is tried by commands'
 async function said(workshopHome: string, ...words: readonly string[]): Promise<string> {
   const log = vi.spyOn(console, 'log').mockReturnValue();
   const program = new Command();
-  const place = { ...placeOfWork({}), workshopHome };
-  for (const add of [addExercise, addHuntBug, addWorkshop]) add(program, place);
+  const folders = { ...workFolders({}), workshopHome };
+  for (const add of [addExercise, addHuntBug, addWorkshop]) add(program, folders);
   await program.parseAsync(words, { from: 'user' });
   const printed = log.mock.calls.join('\n');
   log.mockRestore();

@@ -4,5 +4,5 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const withinMs = 1_000;
 
 /** @returns null when it takes longer */
-export const answerSoon = <T>(answer: Promise<T>): Promise<T | null> =>
+export const answerOrNull = <T>(answer: Promise<T>): Promise<T | null> =>
   Promise.race([answer, sleep(withinMs, null, { ref: false })]);

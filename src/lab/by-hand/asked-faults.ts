@@ -37,7 +37,7 @@ const keys = {
 const presentMs = 3_000;
 const answerWithinSeconds = 60;
 
-export const takesFaults = async (redis: Redis): Promise<boolean> =>
+export const acceptsFaults = async (redis: Redis): Promise<boolean> =>
   (await redis.exists(keys.taker)) === 1;
 
 /** @returns what was done. @throws the error that the experiment answered, or DEADLINE_PASSED */
@@ -59,7 +59,7 @@ export async function askFault(redis: Redis, asked: AskedFault): Promise<string>
  * Says again and again that faults are taken, also while one is done: that may take a while.
  * @returns what ends it
  */
-export async function stayTaking(redis: Redis): Promise<() => void> {
+export async function keepAccepting(redis: Redis): Promise<() => void> {
   const say = () => redis.set(keys.taker, '1', 'PX', presentMs);
   await say();
   const saying = setInterval(() => void say().catch(() => {}), presentMs / 6).unref();
@@ -78,6 +78,6 @@ export async function answerFault(redis: Redis, id: string, answer: FaultAnswer)
 }
 
 /** What was asked for and not taken is forgotten. */
-export async function takeNoMore(redis: Redis): Promise<void> {
+export async function stopAccepting(redis: Redis): Promise<void> {
   await redis.del(keys.taker, keys.asked);
 }

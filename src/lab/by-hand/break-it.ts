@@ -16,7 +16,7 @@ import {
   mostK6Seconds,
   stockFor,
 } from './break-loads.ts';
-import { Hand } from './hand.ts';
+import { FaultRequests } from './fault-requests.ts';
 import { judgeSales } from './judge-sales.ts';
 import { watchLocks } from './watch-locks.ts';
 import { watchSale } from './watch-sale.ts';
@@ -114,13 +114,13 @@ async function breakUntilEnded(
   { lastsMs, arrivals }: BreakLoad,
   ending: AbortController,
 ): Promise<void> {
-  const hand = new Hand(stage);
+  const requests = new FaultRequests(stage);
   const deadline = performance.now() + lastsMs;
   const hasEnded = () => (arrivals === 'k6' ? ending.signal.aborted : performance.now() > deadline);
   try {
-    await hand.takeUntil(hasEnded);
+    await requests.serveUntil(hasEnded);
     ending.abort();
-    await hand.healAll();
+    await requests.healAll();
   } finally {
     ending.abort();
   }

@@ -13,7 +13,7 @@ import {
 } from '../drills/audited.ts';
 import { answeredAt, isSale, longestGapBetweenMs } from '../drills/try-times.ts';
 import type { Answered } from '../stage/events.ts';
-import type { Judged, Said, Table } from '../stage/result.ts';
+import type { Bilingual, Judged, Table } from '../stage/result.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import type { AnsweredSale } from './break-loads.ts';
 
@@ -79,7 +79,10 @@ function untoldOrders(facts: Facts): number {
 const digits = (count: number): string => count.toLocaleString('en-US');
 
 /** What became of its promises, and of its orders. */
-function conclusionOf({ rung, audited: { facts } }: AuditedSale, found: readonly Found[]): Said {
+function conclusionOf(
+  { rung, audited: { facts } }: AuditedSale,
+  found: readonly Found[],
+): Bilingual {
   const named = (wanted: Verdict) =>
     found
       .filter((each) => each.rung === rung && each.finding.verdict === wanted)

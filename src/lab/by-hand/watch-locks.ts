@@ -12,7 +12,7 @@ import { zookeeperLocks } from '../environment/zookeeper-locks.ts';
 import type { LockOnServers } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
 import { percentiles } from '../workload/percentiles.ts';
-import { answerSoon } from './answer-soon.ts';
+import { answerOrNull } from './answer-soon.ts';
 
 const everyMs = 1_000;
 /** The oldest: the others come and go between two looks. */
@@ -41,7 +41,7 @@ export function watchLocks(stage: Stage, { rung, voucherId, hasHistory }: Watche
     if (isLooking) return;
     isLooking = true;
     const found = await Promise.all(
-      servers.map((name) => answerSoon(locksOn(stage, name, isOfSale))),
+      servers.map((name) => answerOrNull(locksOn(stage, name, isOfSale))),
     );
     const own = found.flatMap((keys) => keys ?? []).filter(({ resource }) => isOfSale(resource));
     const unread = servers.filter((_, index) => found[index] === null);

@@ -3,7 +3,7 @@ import type { RowDataPacket } from 'mysql2/promise';
 import { rungNamed } from '../../service/ladder/rungs.ts';
 import type { SaleCounts } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
-import { answerSoon } from './answer-soon.ts';
+import { answerOrNull } from './answer-soon.ts';
 import type { AnsweredSale } from './break-loads.ts';
 import { type QueueDepth, queueDepthOf } from './queue-depth.ts';
 
@@ -43,9 +43,9 @@ export function watchSale(
     // Before the stores are read: an order that was accepted by now is in one of them.
     const told = { ...answered, refusedBecause: { ...refusedBecause } };
     // The queue first: an order that goes on meanwhile is in both, and not in none.
-    const queued = depthOf && (await answerSoon(depthOf().catch(() => null)));
+    const queued = depthOf && (await answerOrNull(depthOf().catch(() => null)));
     const startedAt = performance.now();
-    const recorded = await answerSoon(read());
+    const recorded = await answerOrNull(read());
     const tookMs = recorded === null ? 0 : performance.now() - startedAt;
     const queue = queued && { ...queued, ...nowhere(told.accepted, queued, recorded) };
     const isAway = depthOf !== null && queue === null;

@@ -8,14 +8,14 @@ import { choiceWords, placeText, stuckText } from './choice-words.ts';
 import { choicesCommand, type RaceChoices } from './famous-races.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import { actOf, hasFaults, lanesOf } from './letters.ts';
-import type { Choice, Place } from './places.ts';
+import type { Choice, LanePosition } from './places.ts';
 import { withRowWaits } from './row-waits.ts';
 
 export interface ChoicesOptions {
   readonly rung: RungName;
   readonly choices: string;
   /** A lane stops at every checkpoint. */
-  readonly isFine?: boolean;
+  readonly stopsEverywhere?: boolean;
   /** Each choice says what it sent to Redis and MySQL. */
   readonly hasCommands?: boolean;
   /** Of what happened. */
@@ -27,9 +27,12 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
     en: 'each choice moves one buyer to the next stop; each buyer has an instance of its own',
     zh: '每个选择让一个买家走到下一站；每个买家有自己的实例',
   },
-  play: async (stage, { rung, choices, isFine = false, hasCommands = false, language = 'en' }) => {
+  play: async (
+    stage,
+    { rung, choices, stopsEverywhere = false, hasCommands = false, language = 'en' },
+  ) => {
     await serveLanes(stage, lanesOf(choices).length);
-    const request = { rung, choices, toTheEnd: false, isFine, hasCommands };
+    const request = { rung, choices, toTheEnd: false, stopsEverywhere, hasCommands };
     const played = await withRowWaits(stage.lab, (waits) => judgedPlay(stage, request, waits));
     const claimed = hasFaults(choices)
       ? rungNamed(rung).breaks.map(({ check }) => check)
@@ -47,7 +50,7 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
         choicesTable(played.choices, language),
         ...(hasCommands ? [commandsTable(played.choices, language)] : []),
       ],
-      hints: nextRung(rung, { choices, isFine }, language),
+      hints: nextRung(rung, { choices, stopsEverywhere }, language),
       facts: [played.facts],
     };
   },
@@ -78,7 +81,7 @@ function choicesTable(choices: readonly Choice[], language: Language): Table {
   return { title, head, rows };
 }
 
-const atFirst = (lane: string): Place => ({ is: lane === workerLane ? 'free' : 'idle' });
+const atFirst = (lane: string): LanePosition => ({ is: lane === workerLane ? 'free' : 'idle' });
 
 /** A terminal has room for the first words of a command. */
 const mostColumns = 70;
@@ -108,7 +111,7 @@ function movedTexts(
 }
 
 /** Behind a queue an accepted order is not recorded yet. */
-function textOf(place: Place, places: Choice['places'], language: Language): string {
+function textOf(place: LanePosition, places: Choice['places'], language: Language): string {
   const isAccepted = place.is === 'answered' && place.attempt.outcome === 'accepted';
   if (!isAccepted || !places.has(workerLane)) return placeText(place, language);
   const { accepted = '' }: Readonly<Record<string, string>> = texts[language].steps;

@@ -7,24 +7,24 @@ import type { RaceName } from '../races/schedules.ts';
 export interface RaceChoices {
   readonly choices: string;
   /** A lane stops at every checkpoint. */
-  readonly isFine?: boolean;
+  readonly stopsEverywhere?: boolean;
 }
 
 export const famousRaces: Partial<Readonly<Record<RaceName, RaceChoices>>> = {
   'lost-update': { choices: 'ABAB' },
   'check-then-insert': { choices: 'ABAB' },
   'unlock-before-commit': { choices: 'AAABBABB' },
-  'crash-between-writes': { choices: 'AAAXA', isFine: true },
-  'permit-lost': { choices: 'AXA', isFine: true },
+  'crash-between-writes': { choices: 'AAAXA', stopsEverywhere: true },
+  'permit-lost': { choices: 'AXA', stopsEverywhere: true },
   'two-processes': { choices: 'AABBAB' },
   'dead-holder': { choices: 'AXAB' },
-  'crash-before-expire': { choices: 'AXAB', isFine: true },
+  'crash-before-expire': { choices: 'AXAB', stopsEverywhere: true },
   'release-after-expiry': { choices: 'AAEABACBCBC' },
-  'lease-expires-during-sale': { choices: 'AAAAEABBBAAABBBB', isFine: true },
-  'lease-without-watchdog': { choices: 'AAAAEABBBAABBB', isFine: true },
-  'paused-holder': { choices: 'AAAAPAEABBBRAAABBB', isFine: true },
-  'lost-wakeup': { choices: 'AABAAAAB', isFine: true },
-  'latch-after-exists': { choices: 'AABAAAAB', isFine: true },
+  'lease-expires-during-sale': { choices: 'AAAAEABBBAAABBBB', stopsEverywhere: true },
+  'lease-without-watchdog': { choices: 'AAAAEABBBAABBB', stopsEverywhere: true },
+  'paused-holder': { choices: 'AAAAPAEABBBRAAABBB', stopsEverywhere: true },
+  'lost-wakeup': { choices: 'AABAAAAB', stopsEverywhere: true },
+  'latch-after-exists': { choices: 'AABAAAAB', stopsEverywhere: true },
   'crash-before-publish': { choices: 'AXAB' },
   'instance-dies': { choices: 'AAXWB' },
   'worker-dies': { choices: 'AAXWB' },
@@ -32,11 +32,11 @@ export const famousRaces: Partial<Readonly<Record<RaceName, RaceChoices>>> = {
   'worker-away': { choices: 'SWAAHWB' },
 };
 
-const stops = (isFine = false): string => (isFine ? ' --every-checkpoint' : '');
+const stops = (stopsEverywhere = false): string => (stopsEverywhere ? ' --every-checkpoint' : '');
 
 /** For the terminal. */
-export const choicesOptions = ({ choices, isFine }: RaceChoices): string =>
-  `--choices ${choices}${stops(isFine)}`;
+export const choicesOptions = ({ choices, stopsEverywhere }: RaceChoices): string =>
+  `--choices ${choices}${stops(stopsEverywhere)}`;
 
-export const choicesCommand = (rung: string, { choices, isFine }: RaceChoices): string =>
-  `npx lockstep race --choices ${choices} --rung ${rung}${stops(isFine)}`;
+export const choicesCommand = (rung: string, { choices, stopsEverywhere }: RaceChoices): string =>
+  `npx lockstep race --choices ${choices} --rung ${rung}${stops(stopsEverywhere)}`;

@@ -30,7 +30,7 @@ export interface PlayRequest {
   /** Then the first lane that can go is chosen, again and again. */
   readonly toTheEnd: boolean;
   /** A lane stops at every checkpoint. */
-  readonly isFine?: boolean;
+  readonly stopsEverywhere?: boolean;
   /** The stores are read at the end only. */
   readonly isQuick?: boolean;
   /** Each choice says what it sent to Redis and MySQL. */
@@ -38,16 +38,16 @@ export interface PlayRequest {
 }
 
 /** Longer than a person thinks. */
-const anHour = '3600000';
+const oneHourMs = '3600000';
 
 /** No lease ends while a play lasts, and no wait for a lock: nothing happens without a choice. */
 export const playSettings = {
-  LOCK_LEASE_MS: anHour,
-  LOCK_WATCHDOG_MS: anHour,
-  LOCK_WAIT_MS: anHour,
-  MYSQL_ANSWER_MS: anHour,
-  BATCH_LIMIT_MS: anHour,
-  PROGRESS_WITHIN_MS: anHour,
+  LOCK_LEASE_MS: oneHourMs,
+  LOCK_WATCHDOG_MS: oneHourMs,
+  LOCK_WAIT_MS: oneHourMs,
+  MYSQL_ANSWER_MS: oneHourMs,
+  BATCH_LIMIT_MS: oneHourMs,
+  PROGRESS_WITHIN_MS: oneHourMs,
   MYSQL_POOL_SIZE: '60', // A lane that stands in its transaction keeps a connection.
   CLAIM_IDLE_MS: '500', // Only one order worker runs: nobody claims what it has in hand.
 } as const;
@@ -84,7 +84,7 @@ async function playAndJudge(
   const play = await ChoicePlay.begin(stage, {
     ...{ rung, lanes: lanesOf(choices), rowWaits, planned: choices },
     ...(wire && { wire }),
-    isFine: request.isFine ?? false,
+    stopsEverywhere: request.stopsEverywhere ?? false,
     isObserved: !(request.toTheEnd || request.isQuick),
   });
   try {

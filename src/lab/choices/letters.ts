@@ -18,7 +18,7 @@ const acts = {
 } as const;
 const pattern = /[XPREU]?[A-D]|X?W|[SH][1-3W]/g;
 
-/** Of a play: longer ones are no lesson, and no link. */
+/** Longer plays teach nothing and do not fit into a link. */
 export const mostLetters = 60;
 
 export interface Act {
@@ -45,7 +45,7 @@ export const hasFaults = (choices: string): boolean =>
   (choicesIn(choices) ?? []).some((choice) => actOf(choice).does !== 'move');
 
 /** Without a fault that other plays would feel: that of a process, or of a server. */
-export const isOfOwnPlay = (choices: string): boolean =>
+export const disturbsOnlyItsOwnPlay = (choices: string): boolean =>
   (choicesIn(choices) ?? []).every((choice) =>
     ['move', 'end-lease', 'lose-answer'].includes(actOf(choice).does),
   );

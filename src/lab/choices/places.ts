@@ -4,7 +4,7 @@ import { answerLost } from '../stage/events.ts';
 import type { WireCommand } from './wire.ts';
 
 /** Where a lane is after a choice. */
-export type Place =
+export type LanePosition =
   | { readonly is: 'idle' }
   | {
       readonly is: 'at';
@@ -36,22 +36,22 @@ export interface Choice {
   /** False: the lane could not go. */
   readonly taken: boolean;
   /** Of every lane, afterwards. */
-  readonly places: ReadonlyMap<string, Place>;
+  readonly places: ReadonlyMap<string, LanePosition>;
   /** What it sent to Redis and MySQL, where that was asked for. */
   readonly commands?: readonly WireCommand[];
 }
 
-export const isSameWait = (place: Place, before: Place | undefined): boolean =>
+export const isSameWait = (place: LanePosition, before: LanePosition | undefined): boolean =>
   place.is === 'waits' &&
   before?.is === 'waits' &&
   place.for === before.for &&
   place.isForDead === before.isForDead;
 
 /** One whose answer was lost asks again. */
-export const canMove = (place: Place): boolean =>
+export const canMove = (place: LanePosition): boolean =>
   ['idle', 'at'].includes(place.is) ||
   (place.is === 'answered' && place.attempt.reason === answerLost);
 
 /** Of a play in which every lane is at one, nothing can be chosen any more. */
-export const isEnd = (place: Place): boolean =>
+export const isEnd = (place: LanePosition): boolean =>
   ['answered', 'dead', 'free'].includes(place.is) && !canMove(place);

@@ -17,7 +17,7 @@ import type { LaneEvent } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
-import type { Place } from './places.ts';
+import type { LanePosition } from './places.ts';
 
 const backWithinMs = 15_000;
 const lookEveryMs = 20;
@@ -79,7 +79,7 @@ export class PlayWorker {
     return [...this.#ahead.values()].some((count) => count > 0);
   }
 
-  get place(): Place {
+  get place(): LanePosition {
     if (this.#startAgain) return { is: 'stopped' };
     const state = this.#of.player.state(workerLane);
     if (state?.kind !== 'paused') return { is: 'free' };
@@ -91,7 +91,7 @@ export class PlayWorker {
     return this.place.is === 'free' && (this.#isAwaited || this.#inHand.size > 0);
   }
 
-  /** What it waits for may never come. */
+  /** The order that it waits for may be lost, and then it waits for ever. */
   get mayWaitInVain(): boolean {
     return this.#mayHaveLost && this.#inHand.size === 0;
   }
@@ -162,10 +162,10 @@ export class PlayWorker {
   }
 
   /** What it had in hand may come again. */
-  async #break(fault: WatchedFault, unders: readonly Circumstance[]): Promise<Undo> {
+  async #break(fault: WatchedFault, circumstances: readonly Circumstance[]): Promise<Undo> {
     const { undo } = await injectWatched([fault], this.#of.stage);
     const hits = (under: Circumstance) =>
-      unders.includes(under) && (under !== 'worker-dies' || this.#inHand.size > 0);
+      circumstances.includes(under) && (under !== 'worker-dies' || this.#inHand.size > 0);
     this.#mayHaveLost = this.#rung.breaks.some(({ under }) => hits(under));
     for (const requestId of this.#inHand) this.#ahead.set(requestId, 1);
     this.#inHand.clear();

@@ -20,7 +20,7 @@ import { HistoryTail } from './history-tail.ts';
 import { judgedPromises } from './judged-promises.ts';
 import { isOfLock, LaneLocks } from './lane-locks.ts';
 import { type Act, actOf } from './letters.ts';
-import { type Choice, canMove, isEnd, isSameWait, type Place } from './places.ts';
+import { type Choice, canMove, isEnd, isSameWait, type LanePosition } from './places.ts';
 import { PlayFaults } from './play-faults.ts';
 import { PlayWorker } from './play-worker.ts';
 import { readingsOf } from './readings.ts';
@@ -28,7 +28,7 @@ import type { RowWaits } from './row-waits.ts';
 import { everyStopOf, hasWorker, playedLanes, stockOf, stopsOf } from './set-up.ts';
 import type { Wire } from './wire.ts';
 
-/** A lane that still moves after it proves nothing. */
+/** After this time a moving lane fails the play. */
 const stillWithinMs = 10_000;
 const lookEveryMs = 2;
 /** Longer than what is read of InnoDB's transactions may be old. */
@@ -54,7 +54,7 @@ export class ChoicePlay {
   #worker: PlayWorker | undefined;
   #isObserved: boolean;
   #hasStopped = false;
-  #places: ReadonlyMap<string, Place> = new Map();
+  #places: ReadonlyMap<string, LanePosition> = new Map();
   #steps = 0;
 
   private constructor(stage: Stage, setUp: SetUp, voucherId: string) {
@@ -74,7 +74,7 @@ export class ChoicePlay {
 
   /** On a fresh voucher; each lane in an instance of its own. */
   static async begin(stage: Stage, setUp: SetUp): Promise<ChoicePlay> {
-    const { rung, planned = '', slot = 'main', request = '', isFine = false } = setUp;
+    const { rung, planned = '', slot = 'main', request = '', stopsEverywhere = false } = setUp;
     const stock = stockOf(rung);
     const voucherId = await stage.putOnSale({ title: `choices on ${rung}`, stock, rung });
     const play = new ChoicePlay(stage, setUp, voucherId);
@@ -88,7 +88,7 @@ export class ChoicePlay {
     play.#places = play.#placesNow();
     play.#tell({
       ...{ kind: 'play', rung, voucherId, stock, lanes, stops: play.#stops() },
-      ...{ planned, slot, request, isFine },
+      ...{ planned, slot, request, stopsEverywhere },
     });
     await play.#observe(false).catch(async (error: unknown) => {
       await play.abandon().catch(() => {});
@@ -236,7 +236,7 @@ export class ChoicePlay {
     return this.lanes.every((lane) => isEnd(this.#place(lane)));
   }
 
-  #tellWaits(places: ReadonlyMap<string, Place>): void {
+  #tellWaits(places: ReadonlyMap<string, LanePosition>): void {
     for (const [lane, place] of places) {
       const before = this.#places.get(lane);
       if (place.is !== 'waits' || isSameWait(place, before)) continue;
@@ -288,7 +288,7 @@ export class ChoicePlay {
     this.#stage.emit({ kind: 'lane', player: this.id, lane, is: 'dead' });
   }
 
-  #placesNow(): ReadonlyMap<string, Place> {
+  #placesNow(): ReadonlyMap<string, LanePosition> {
     return new Map(this.lanes.map((each) => [each, this.#place(each)]));
   }
 
@@ -400,7 +400,7 @@ export class ChoicePlay {
   }
 
   #stops(): readonly CheckpointName[] {
-    return this.#setUp.isFine ? everyStopOf(this.#setUp.rung) : stopsOf(this.#setUp.rung);
+    return this.#setUp.stopsEverywhere ? everyStopOf(this.#setUp.rung) : stopsOf(this.#setUp.rung);
   }
 
   #isStop(checkpoint: string): boolean {
@@ -426,7 +426,7 @@ export class ChoicePlay {
     return !(await this.#look()) && (await this.#setUp.rowWaits()) >= moving.length;
   }
 
-  #place(lane: string): Place {
+  #place(lane: string): LanePosition {
     if (lane === workerLane && this.#worker) return this.#worker.place;
     if (this.#faults.isDead(lane)) return { is: 'dead' };
     if (this.#faults.isPaused(lane)) return { is: 'paused' };
@@ -445,7 +445,7 @@ export class ChoicePlay {
   }
 
   /** Another lane that stands may have changed the row: with one such lane, it is that one. */
-  #waitsForRow(lane: string): Place {
+  #waitsForRow(lane: string): LanePosition {
     const standing = this.lanes.filter(
       (other) => other !== lane && this.#player.state(other)?.kind === 'paused',
     );
@@ -464,7 +464,7 @@ export interface SetUp {
   /** Reads the stores and judges after each choice. */
   readonly isObserved?: boolean;
   /** A lane stops at every checkpoint. */
-  readonly isFine?: boolean;
+  readonly stopsEverywhere?: boolean;
   /** Hears the commands of each choice. */
   readonly wire?: Wire;
   /** The lane A is in this instance, counted from 0; the others in those behind it. */

@@ -12,7 +12,7 @@ import { readOnlyDatabase } from '../faults/database/read-only-database.ts';
 import type { Fault } from '../faults/fault.ts';
 import { stopServer } from '../faults/processes/stop-server.ts';
 import { limitMemory } from '../faults/redis/limit-memory.ts';
-import type { Judged, Said } from '../stage/result.ts';
+import type { Bilingual, Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import { auditAll, factsNotHeld } from './audited.ts';
@@ -48,7 +48,7 @@ interface Kind {
 }
 const short = { leastMs: 5_000, settings: claimed };
 
-const outageOf = (about: Said, kind: Kind): Drill => ({
+const outageOf = (about: Bilingual, kind: Kind): Drill => ({
   about,
   play: (stage, options) => playOutage(stage, kind, options),
 });

@@ -1,7 +1,7 @@
 /** What an outage of lock servers cost, and whether it went as claimed. Pure. */
 import type { LockService } from '../../service/ladder/rung.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
-import type { Judged, Said } from '../stage/result.ts';
+import type { Bilingual, Judged } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import {
   type Audited,
@@ -125,7 +125,7 @@ export const outageText = ({ servers, masters, away }: Outage): string =>
   `${servers.length} of ${masters} ${away}`;
 
 /** Of each rung: with how many servers away it sold on, and how soon it was back. */
-export function conclusionsOf(outages: readonly Outage[]): Said[] {
+export function conclusionsOf(outages: readonly Outage[]): Bilingual[] {
   return [...Map.groupBy(outages, ({ rung }) => rung)].map(([rung, own]) => {
     const told = (isSelling: boolean) =>
       own.filter((each) => soldMeanwhile(each).sold > 0 === isSelling).map(outageText);

@@ -5,11 +5,11 @@
 import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
-import { playRace, raceSettings, type Surroundings } from '../races/play-race.ts';
+import { playRace, type RaceUnderLoad, raceSettings } from '../races/play-race.ts';
 import type { PlayedRace } from '../races/race-verdict.ts';
 import type { RaceName } from '../races/schedules.ts';
-import { untilKnown } from '../races/until-known.ts';
-import type { Judged, Said } from '../stage/result.ts';
+import { replayWhileTooSlow } from '../races/until-known.ts';
+import type { Bilingual, Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Drill } from './drill.ts';
 import { phaseTable } from './phases.ts';
@@ -41,7 +41,7 @@ export interface RaceDrill extends Drill {
   readonly plays: Plays;
 }
 
-export const raceDrill = (about: Said, plays: Plays): RaceDrill => ({
+export const raceDrill = (about: Bilingual, plays: Plays): RaceDrill => ({
   about,
   plays,
   async play(stage, { seed, minutes }) {
@@ -50,7 +50,7 @@ export const raceDrill = (about: Said, plays: Plays): RaceDrill => ({
     const calmMs = Math.max(leastCalmMs, share);
     const played: NamedPlay[] = [];
     for (const play of inOrder(plays, seed)) {
-      const last = await untilKnown(
+      const last = await replayWhileTooSlow(
         () => playUnderLoad(stage, play, calmMs, seed),
         undecidedBecause,
         (text) => stage.note(text),
@@ -92,7 +92,7 @@ async function playUnderLoad(
   const { race, rung, phase = race, refusesWrite = false } = play;
   const faultsBefore = stage.injected.length;
   let load: RaceLoad | undefined;
-  const surroundings: Surroundings = {
+  const surroundings: RaceUnderLoad = {
     moreStock: loadUsers,
     addressOf,
     async around(voucherId, steps) {

@@ -2,7 +2,7 @@
  * One rung, one rush, one audit: create a voucher, rush it through nginx, wait for the drain, check
  * everything.
  */
-import { type Audit, audit, heldOnlyIf } from '../../service/audit/audit.ts';
+import { type Audit, audit, unknownUnlessTried } from '../../service/audit/audit.ts';
 import { type Proof, proofsOf } from '../../service/audit/evidence.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
 import { type MysqlRefusals, mysqlRefusals } from '../../service/audit/mysql-refusals.ts';
@@ -75,7 +75,7 @@ export async function runRung(request: RunRequest, stage: Stage): Promise<Run> {
   const seconds = (performance.now() - startedAt) / 1_000;
   const facts = { ...collected, attempts, ...readHistory(stage.lab.historyFolder, voucherId) };
   const claim = claimOf(rungNamed(rung), instances);
-  const audited = heldOnlyIf(!isStarved(facts), audit(facts));
+  const audited = unknownUnlessTried(!isStarved(facts), audit(facts));
   const result = summarize(request, facts, audited, claim, seconds);
   return { result, claim, audit: audited, facts, proofs: proofsOf(audited, facts) };
 }

@@ -1,13 +1,13 @@
 /** Plays errata on the real servers of the lab. `held`: each was shown. */
 
 import type { Experiment } from '../stage/experiment.ts';
-import type { Said } from '../stage/result.ts';
+import type { Bilingual } from '../stage/result.ts';
 import { type ErratumName, errata } from './errata.ts';
 import type { Erratum } from './erratum.ts';
 
 export interface PlayedErratum {
   readonly name: ErratumName;
-  readonly lines: readonly Said[];
+  readonly lines: readonly Bilingual[];
   readonly isShown: boolean;
 }
 
@@ -29,7 +29,7 @@ export const erratumExperiment: Experiment<
     const played: PlayedErratum[] = [];
     for (const name of names) {
       const erratum: Erratum = errata[name];
-      const lines: Said[] = [];
+      const lines: Bilingual[] = [];
       stage.note(`${name} …`);
       const isShown = await erratum.play(stage, (en, zh) => lines.push({ en, zh }));
       played.push({ name, lines, isShown });

@@ -1,12 +1,12 @@
 /** The contract of every erratum: a sentence of the course notes, and a play that refutes it. */
-import type { Said } from '../stage/result.ts';
+import type { Bilingual } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 
 export interface Erratum {
   /** What the notes say or do. */
-  readonly says: Said;
+  readonly says: Bilingual;
   /** What is so. */
-  readonly truth: Said;
+  readonly truth: Bilingual;
   /** Sends to the real servers what the notes would, and tells what they answered. */
   play(stage: Stage, tell: Tell): Promise<IsShown>;
 }

@@ -1,11 +1,11 @@
 /** The contract of every trial: a sale, and a fault at the moment that decides. */
 import type { CheckName } from '../../service/domain.ts';
-import type { Said } from '../stage/result.ts';
+import type { Bilingual } from '../stage/result.ts';
 import type { TrialStage } from './trial-stage.ts';
 
 export interface Trial {
   /** The fault, for people. */
-  readonly fault: Said;
+  readonly fault: Bilingual;
   readonly stock: number;
   /** What the fault breaks on every rung, and so is not judged: the check, and why. */
   readonly breaks?: Readonly<Partial<Record<CheckName, string>>>;

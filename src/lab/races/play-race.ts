@@ -27,7 +27,7 @@ export const raceSettings = {
 const answeredWithinMs = 20_000;
 
 /** What a drill adds to a race. */
-export interface Surroundings {
+export interface RaceUnderLoad {
   /** For the users of a load. */
   readonly moreStock?: number;
   /** Where a lane sends its request; the first lane is 0. */
@@ -43,7 +43,7 @@ export async function playRace(
   stage: Stage,
   race: RaceName,
   rung: string,
-  surroundings: Surroundings = {},
+  surroundings: RaceUnderLoad = {},
 ): Promise<PlayedRace> {
   const schedule: Schedule = schedules[race];
   const { lab, connections } = stage;
@@ -80,7 +80,7 @@ interface Raced {
 function playerOf(
   stage: Stage,
   { voucherId, schedule }: Raced,
-  { addressOf = ({ baseUrl }) => baseUrl }: Surroundings,
+  { addressOf = ({ baseUrl }) => baseUrl }: RaceUnderLoad,
 ): Player {
   const player = stage.player();
   for (const [index, [lane, userId]] of Object.entries(schedule.lanes).entries()) {

@@ -7,7 +7,7 @@ import type { Stage } from '../stage/stage.ts';
 import { playRace, raceSettings } from './play-race.ts';
 import { isAboutData, type PlayedRace } from './race-verdict.ts';
 import { hasLockFaults, type RaceName, type Schedule, schedules } from './schedules.ts';
-import { untilKnown } from './until-known.ts';
+import { replayWhileTooSlow } from './until-known.ts';
 
 /** Wrong data is shown, however slow the machine was: some rungs must never let it happen. */
 export function tooSlowBecause(
@@ -37,7 +37,7 @@ export async function raceOn(
     await stage.serve(shapeOfRace(name, calm));
     return playRace(stage, name, rung);
   };
-  return untilKnown(playIn, tooSlowBecause, (text) => stage.note(text), stage.signal);
+  return replayWhileTooSlow(playIn, tooSlowBecause, (text) => stage.note(text), stage.signal);
 }
 
 export const raceExperiment: Experiment<{ name: RaceName; rung: RungName }, PlayedRace> = {

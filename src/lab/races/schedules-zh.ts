@@ -1,8 +1,8 @@
 /** The titles and the steps of the races in Chinese, by their English words. */
-import type { Said } from '../stage/result.ts';
+import type { Bilingual } from '../stage/result.ts';
 
 /** English words of a schedule, in both languages. */
-export const said = (text: string): Said => ({ en: text, zh: inChinese[text] ?? text });
+export const said = (text: string): Bilingual => ({ en: text, zh: inChinese[text] ?? text });
 
 export const inChinese: Readonly<Record<string, string>> = {
   'two sales read the same stock before either writes it': '两次销售都在写回之前读到同样的库存',

@@ -7,7 +7,7 @@ const mostPlays = 3;
  * @param undecidedBecause why a play counts for nothing; undefined when it counts.
  * @throws the reason of `signal`, before a play.
  */
-export async function untilKnown<Play>(
+export async function replayWhileTooSlow<Play>(
   play: () => Promise<Play>,
   undecidedBecause: (play: Play) => string | undefined,
   progress: Progress,

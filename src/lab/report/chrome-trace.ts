@@ -24,7 +24,7 @@ export interface TraceEvent {
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
-type Place = Pick<TraceEvent, 'pid' | 'tid'>;
+type Track = Pick<TraceEvent, 'pid' | 'tid'>;
 
 /** The clock and the numbers of one trace. */
 class Numbers {
@@ -40,7 +40,7 @@ class Numbers {
   micros = (at: string): number => Number(BigInt(at) - this.#startAt) / 1_000;
 
   /** A name is told once. */
-  place(process: string, thread: string): Place {
+  place(process: string, thread: string): Track {
     const pid = this.#number(this.#processes, process, 'process_name', process, 0);
     const tid = this.#number(this.#threads, `${process}\n${thread}`, 'thread_name', thread, pid);
     return { pid, tid };
@@ -97,7 +97,7 @@ function requestSlices(history: readonly HistoryEvent[], numbers: Numbers): Trac
 }
 
 const trackOf = ({ userId, requestId }: HistoryEvent): string => `user ${userId}, ${requestId}`;
-const placeIn = (event: HistoryEvent, numbers: Numbers): Place =>
+const placeIn = (event: HistoryEvent, numbers: Numbers): Track =>
   numbers.place(event.instance, trackOf(event));
 
 /** What the request does from here on. */
@@ -124,7 +124,7 @@ function lockFlows(history: readonly HistoryEvent[], numbers: Numbers): TraceEve
     const [from, to] = [before, event].map((each) => ({
       ...placeIn(each, numbers),
       ts: numbers.micros(each.at),
-    })) as [Place & { ts: number }, Place & { ts: number }];
+    })) as [Track & { ts: number }, Track & { ts: number }];
     flows.push({ ph: 's', ...flow, ...from }, { ph: 'f', bp: 'e', ...flow, ...to });
     last.delete(resource);
   }

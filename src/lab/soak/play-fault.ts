@@ -175,9 +175,9 @@ class Injection {
     await this.#inject(fault, soakFaults[fault].fault(place));
     this.#freeAll().catch(() => {}); // `end` waits for it.
     await this.#stage.rest(this.#forMs);
-    const { spoils } = soakFaults[fault];
-    if (spoils && (await lab.network('proxied').spoiled(spoils)) === 0)
-      this.miss(`no connection to ${spoils}`);
+    const { needsConnectionsTo } = soakFaults[fault];
+    if (needsConnectionsTo && (await lab.network('proxied').spoiled(needsConnectionsTo)) === 0)
+      this.miss(`no connection to ${needsConnectionsTo}`);
     else this.#cells = this.#reached.map((checkpoint) => cellName(checkpoint, target));
   }
 

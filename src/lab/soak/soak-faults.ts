@@ -16,7 +16,7 @@ import { fullDisk } from '../faults/redis/full-disk.ts';
 import { loseGroup } from '../faults/redis/lose-group.ts';
 
 /** The processes that a fault of the service hits: those that stand at a checkpoint. */
-export interface Place {
+export interface FaultTarget {
   readonly lab: Lab;
   readonly instance: string;
   readonly worker: string;
@@ -36,8 +36,8 @@ interface SoakFault {
   readonly leastMs: number;
   readonly mostMs: number;
   /** It spoils the connections to this server: it must find some. */
-  readonly spoils?: ProxyName;
-  readonly fault: (place: Place) => Fault;
+  readonly needsConnectionsTo?: ProxyName;
+  readonly fault: (place: FaultTarget) => Fault;
 }
 
 /** Another worker claims the orders of one that stands still for so long. */
@@ -57,12 +57,17 @@ const nextCutMs = 100;
 const redis = 'redis-main' satisfies ProxyName;
 const database = 'database' satisfies ProxyName;
 
-const resets = (spoils: ProxyName) => ({ spoils, fault: () => resetConnections(spoils) });
-const loses = (spoils: ProxyName) => ({ spoils, fault: () => loseAnswers(spoils) });
-
-const cuts = (spoils: ProxyName) => ({
-  spoils,
-  fault: ({ seed, standing }: Place) => cutOneByOne(spoils, seed, nextCutMs, standing),
+const resets = (server: ProxyName) => ({
+  needsConnectionsTo: server,
+  fault: () => resetConnections(server),
+});
+const loses = (server: ProxyName) => ({
+  needsConnectionsTo: server,
+  fault: () => loseAnswers(server),
+});
+const cuts = (server: ProxyName) => ({
+  needsConnectionsTo: server,
+  fault: ({ seed, standing }: FaultTarget) => cutOneByOne(server, seed, nextCutMs, standing),
 });
 
 const ofInstance = { hits: 'purchase', isOfInstance: true } as const;

@@ -9,7 +9,7 @@ import type { CheckName, Verdict } from '../../service/domain.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
 import type { StepPlace } from '../../texts/text.ts';
-import type { Said, Told } from './result.ts';
+import type { Bilingual, ResultSummary } from './result.ts';
 import type { Second } from './seconds.ts';
 
 /** An attempt when it is answered. `latencyMs` is missing when no answer came. */
@@ -85,7 +85,7 @@ export type PlayEvent =
       readonly slot: string;
       readonly request: string;
       /** A lane stops at every checkpoint. */
-      readonly isFine: boolean;
+      readonly stopsEverywhere: boolean;
     }
   /** It can be played no more: it was replaced, or given back, or a step failed. */
   | { readonly kind: 'ended'; readonly because: 'left' | 'failed' }
@@ -160,7 +160,7 @@ export type RaceEvent =
       readonly kind: 'race';
       readonly race: string;
       readonly rung: string;
-      readonly title: Said;
+      readonly title: Bilingual;
       /** Without a user: that of the order worker, or of the servers. */
       readonly lanes: readonly { readonly name: string; readonly userId?: string }[];
       /** The rung is the one that the race was written for: its steps tell the bug. */
@@ -178,7 +178,7 @@ export type RaceEvent =
       /** Missing for a step of the servers: its sentence is that of the schedule. */
       readonly place?: StepPlace;
       /** What the step does on the rung with the bug. */
-      readonly says: Said;
+      readonly says: Bilingual;
       readonly isWrong: boolean;
     }
   | {
@@ -195,7 +195,7 @@ export type Emitted =
   | {
       readonly kind: 'started';
       readonly experiment: string;
-      readonly about: Said;
+      readonly about: Bilingual;
       readonly options: object;
     }
   /** A sentence for people. */
@@ -232,7 +232,7 @@ export type Emitted =
     }
   /** A cell of a scoreboard, with what was seen there. */
   | { readonly kind: 'cell'; readonly cell: ScoredCell }
-  | ({ readonly kind: 'verdict' } & Told)
+  | ({ readonly kind: 'verdict' } & ResultSummary)
   /** The lab is as it was before. Without a report it failed, and proves nothing. */
   | { readonly kind: 'over'; readonly report?: ReportAbout; readonly because?: string };
 

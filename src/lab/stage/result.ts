@@ -5,7 +5,7 @@ import type { Language } from '../../texts/texts.ts';
 import type { Recorded } from './seconds.ts';
 
 /** A sentence of a schedule or of a result. */
-export type Said = Readonly<Record<Language, string>>;
+export type Bilingual = Readonly<Record<Language, string>>;
 
 /** A text; where a terminal has no room for all of it, its short form, too. */
 export type TableCell = string | { readonly short: string; readonly full: string };
@@ -13,7 +13,7 @@ export type TableCell = string | { readonly short: string; readonly full: string
 export interface Table {
   readonly title: string;
   /** What a column says, by its name in the head, where the name alone does not tell it. */
-  readonly legend?: Readonly<Record<string, Said>>;
+  readonly legend?: Readonly<Record<string, Bilingual>>;
   /** A terminal has no room for it: it is on the page and in the documents only. */
   readonly isWide?: true;
   readonly head: readonly string[];
@@ -26,7 +26,7 @@ export interface Judged<Own = unknown> {
   /** Whether the ladder claims this verdict. Without it, `held` is the expected one. */
   readonly isAsClaimed?: boolean;
   /** One sentence for each rung: what it did while servers were away. */
-  readonly conclusions?: readonly Said[];
+  readonly conclusions?: readonly Bilingual[];
   /** One sentence for each reason of a verdict that is not `held`. */
   readonly reasons: readonly string[];
   /** One sentence for each violation that the ladder claims, and that showed as it should. */
@@ -60,7 +60,7 @@ export function isAsExpected({ verdict, isAsClaimed }: Judged): Answer {
 }
 
 /** All of a result but what it was judged by: told at the end. */
-export type Told = Omit<Result, 'facts' | 'own' | 'recorded'> & Pick<Recorded, 'loads'>;
+export type ResultSummary = Omit<Result, 'facts' | 'own' | 'recorded'> & Pick<Recorded, 'loads'>;
 
 export interface Result<Own = unknown> extends Judged<Own> {
   /** How often each fault was injected, by its name, `kill redis-main`, or by its kind. */

@@ -29,7 +29,7 @@ export interface Load {
   readonly name: string;
   readonly purchases: Iterable<Purchase>;
   readonly perSecond: number;
-  /** So many of them come at once, and then nobody for as long. */
+  /** Buyers arrive in bursts of this size, with equal pauses. */
   readonly atOnce?: number;
   /** So many requests at most are under way. */
   readonly clients?: number;

@@ -8,16 +8,16 @@ import { show } from './route.ts';
 import type { RunView } from './run-model.ts';
 import { beginRun, isEnding } from './run-store.ts';
 import { askForFault } from './servers.tsx';
-import type { WantedBreak } from './store.ts';
+import type { BreakAddress } from './store.ts';
 import { page } from './texts.ts';
 
 const rates = [20, 100, 400, 1_000, 2_000] as const;
 
 /** The address is the choice. */
-export function ChooseBreak({ wanted }: { wanted: WantedBreak }) {
+export function ChooseBreak({ wanted }: { wanted: BreakAddress }) {
   const { words } = page.value;
   const because = whyNot(wanted);
-  const change = (more: Partial<WantedBreak>) => show({ is: 'run', ...wanted, ...more });
+  const change = (more: Partial<BreakAddress>) => show({ is: 'run', ...wanted, ...more });
   return (
     <section class="panel predict">
       <p>{words.breakItIs}</p>

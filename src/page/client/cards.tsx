@@ -30,7 +30,7 @@ interface ToPredict {
   readonly onPredicted: () => void;
 }
 
-/** Nothing is played before. */
+/** Shown until the viewer has predicted; only then does the play begin. */
 export function Predict({ rung, lanes, choices, isWhole = false, onPredicted }: ToPredict) {
   const { words, question, willPlay } = page.value;
   const choose = (outcome: Outcome) => {
@@ -195,7 +195,7 @@ function Commands({ of }: { of: PlayView }) {
 }
 
 async function listen(of: PlayView): Promise<void> {
-  const body = { rung: of.rung, choices: lettersOf(of), isFine: of.isFine };
+  const body = { rung: of.rung, choices: lettersOf(of), stopsEverywhere: of.stopsEverywhere };
   const sent = await send<Sent>('POST', '/api/commands', body);
   if (sent) commands.value = new Map(commands.value).set(of.id, sent);
 }
@@ -211,7 +211,12 @@ export function closeProof(): void {
 }
 
 async function playAgain(of: PlayView): Promise<void> {
-  const body = { rung: of.rung, choices: lettersOf(of), isFine: of.isFine, times: 10 };
+  const body = {
+    rung: of.rung,
+    choices: lettersOf(of),
+    stopsEverywhere: of.stopsEverywhere,
+    times: 10,
+  };
   const counted = await send<{ violated: number; times: number }>('POST', '/api/again', body);
   if (counted) again.value = new Map(again.value).set(of.id, counted);
 }

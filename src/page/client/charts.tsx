@@ -7,12 +7,12 @@ import {
   type Columns,
   colour,
   common,
-  type Drawn,
   latencyOptions,
   left,
   none,
   type Options,
   Plot,
+  type PlotProps,
   right,
   shortMs,
   stepped,
@@ -57,7 +57,7 @@ function Legend() {
 }
 
 /** A thin line is a server that runs; a bar is what was done to it. */
-function States({ series: { bars, endSecond }, width }: Drawn) {
+function States({ series: { bars, endSecond }, width }: PlotProps) {
   const rows = [...new Set(bars.map(({ row }) => row))];
   const x = (second: number) =>
     left + ((width - left - right) * Math.min(second, endSecond)) / Math.max(1, endSecond);
@@ -104,7 +104,7 @@ function StateBar({ bar, x }: { bar: Bar; x: (second: number) => number }) {
 
 const stacked = uPlot.paths.bars?.({ align: 1, size: [0.94, Number.POSITIVE_INFINITY] });
 /** Stacked: the bars of a later column cover the lower part of those before it. */
-function Answers({ series: { seconds, accepted, refused, unknown }, width }: Drawn) {
+function Answers({ series: { seconds, accepted, refused, unknown }, width }: PlotProps) {
   const all = accepted.map((value, at) =>
     value === null ? null : none(value) + none(refused[at]) + none(unknown[at]),
   );
@@ -132,7 +132,7 @@ function Answers({ series: { seconds, accepted, refused, unknown }, width }: Dra
   return <Plot {...{ options, columns, width }} height={220} />;
 }
 
-function Latency({ series: { seconds, p99Ms }, width }: Drawn) {
+function Latency({ series: { seconds, p99Ms }, width }: PlotProps) {
   const columns = [[...seconds], [...p99Ms]] as Columns;
   const options = (): Options => ({
     ...latencyOptions(),

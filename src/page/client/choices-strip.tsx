@@ -101,7 +101,10 @@ function More({ of }: { of: PlayView }) {
   const { words } = page.value;
   const wanted = linkTo(of);
   const buyers = wanted.lanes;
-  const command = choicesCommand(of.rung, { choices: lettersOf(of) || 'A', isFine: of.isFine });
+  const command = choicesCommand(of.rung, {
+    choices: lettersOf(of) || 'A',
+    stopsEverywhere: of.stopsEverywhere,
+  });
   return (
     <div class="panel">
       <small>{words.terminal}</small>
@@ -114,9 +117,9 @@ function More({ of }: { of: PlayView }) {
         )}
         <button
           type="button"
-          onClick={() => go({ ...wanted, choices: '', isFine: !wanted.isFine })}
+          onClick={() => go({ ...wanted, choices: '', stopsEverywhere: !wanted.stopsEverywhere })}
         >
-          {wanted.isFine ? words.stopsOnly : words.everyCheckpoint}
+          {wanted.stopsEverywhere ? words.stopsOnly : words.everyCheckpoint}
         </button>
       </div>
     </div>

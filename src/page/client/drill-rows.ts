@@ -1,9 +1,9 @@
 /** The drills that the page can begin: put here by the build (scripts/page.mjs). */
-import type { Said } from '../../lab/stage/result.ts';
+import type { Bilingual } from '../../lab/stage/result.ts';
 
 export interface DrillRow {
   readonly name: string;
-  readonly about: Said;
+  readonly about: Bilingual;
 }
 
 declare const DRILL_ROWS: readonly DrillRow[];

@@ -162,7 +162,7 @@ function About({ row }: { row: LadderRow }) {
 /** By hand, where its faults are choices; else it plays itself. */
 const viewOf = ({ name, byHand }: FamousRace, rung: string): RaceOrRun =>
   byHand
-    ? { is: 'race', rung, isFine: false, ...byHand, lanes: lanesOf(byHand.choices).length }
+    ? { is: 'race', rung, stopsEverywhere: false, ...byHand, lanes: lanesOf(byHand.choices).length }
     : { is: 'run', of: 'race', race: name, rung };
 
 type RaceOrRun = Extract<View, { readonly is: 'race' | 'run' }>;
@@ -200,13 +200,13 @@ function Races({ row }: { row: LadderRow }) {
 
 /** Each circumstance once: it may break several promises. */
 function Faults({ row }: { row: LadderRow }) {
-  const unders = [...new Set(row.faults.map(({ under }) => under))];
-  if (unders.length === 0) return null;
+  const circumstances = [...new Set(row.faults.map(({ under }) => under))];
+  if (circumstances.length === 0) return null;
   return (
     <>
       <h2>{page.value.words.breaksWhen}</h2>
       <ul>
-        {unders.map((under) => (
+        {circumstances.map((under) => (
           <li key={under}>{ladder.value.circumstances[under]}</li>
         ))}
       </ul>
@@ -215,7 +215,7 @@ function Faults({ row }: { row: LadderRow }) {
 }
 
 export function playRung(row: LadderRow): void {
-  if (mayPlay(row)) go({ rung: row.name, choices: '', lanes: 2, isFine: false });
+  if (mayPlay(row)) go({ rung: row.name, choices: '', lanes: 2, stopsEverywhere: false });
 }
 
 /** `by` rows down, or up. */

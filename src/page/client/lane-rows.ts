@@ -1,6 +1,6 @@
 /** The lanes of a play or a race, and their rows: what each lane did, one after the other. */
 import type { PlayedLane, StageEvent } from '../../lab/stage/events.ts';
-import type { Said } from '../../lab/stage/result.ts';
+import type { Bilingual } from '../../lab/stage/result.ts';
 
 export const msOf = ({ at }: StageEvent): number => Number(at) / 1_000_000;
 
@@ -48,5 +48,5 @@ export interface Row {
   /** The events that prove it. */
   readonly evidence: readonly StageEvent[];
   /** Of a race whose steps are fixed: where its lane was then, and the words of its schedule. */
-  readonly inRace?: { readonly reached: string; readonly says?: Said };
+  readonly inRace?: { readonly reached: string; readonly says?: Bilingual };
 }

@@ -1,5 +1,5 @@
 /** What a learner of a room is not offered: it would hit the plays of others. */
-import { isOfOwnPlay } from '../../lab/choices/letters.ts';
+import { disturbsOnlyItsOwnPlay } from '../../lab/choices/letters.ts';
 import { isLearner } from './api.ts';
 import type { FamousRace, LadderRow } from './ladder-rows.ts';
 
@@ -8,7 +8,8 @@ export const isForLearners = ({ sale }: LadderRow): boolean => sale !== 'last-on
 
 export const mayPlay = (row: LadderRow): boolean => !isLearner.value || isForLearners(row);
 
-export const mayChoose = (choices: string): boolean => !isLearner.value || isOfOwnPlay(choices);
+export const mayChoose = (choices: string): boolean =>
+  !isLearner.value || disturbsOnlyItsOwnPlay(choices);
 
 export const mayBegin = ({ byHand }: FamousRace): boolean =>
-  !isLearner.value || (byHand !== undefined && isOfOwnPlay(byHand.choices));
+  !isLearner.value || (byHand !== undefined && disturbsOnlyItsOwnPlay(byHand.choices));

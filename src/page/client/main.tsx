@@ -18,7 +18,7 @@ import { Join, Room, RoomLine } from './room.tsx';
 import { roomText } from './room-texts.ts';
 import { addressOf, linkTo, show, viewAt, wantedBreak } from './route.ts';
 import { Run } from './run.tsx';
-import { foretellByKey, isRunning, nextRun, putRunAway, shownRun } from './run-store.ts';
+import { isRunning, nextRun, predictVerdictByKey, putRunAway, shownRun } from './run-store.ts';
 import { saveReplay } from './save-replay.ts';
 import { Scoreboard } from './scoreboard.tsx';
 import { Closed, InstructorsPage, NoPage } from './signpost.tsx';
@@ -29,13 +29,13 @@ import {
   choose,
   compareNext,
   current,
+  type PlayAddress,
   play,
   playBesideIt,
+  type RunAddress,
   toPredictBeside,
   type View,
   view,
-  type Wanted,
-  type WantedRun,
 } from './store.ts';
 import { changeLanguage, language, page } from './texts.ts';
 
@@ -262,7 +262,7 @@ function onKey(event: KeyboardEvent): void {
   }
 }
 
-function onRaceKey(key: string, wanted: Wanted): void {
+function onRaceKey(key: string, wanted: PlayAddress): void {
   const choice = faultLetter + key.toUpperCase();
   const isChoice = beside.value === '' && current.value && choicesIn(choice) !== null;
   faultLetter = 'xpreush'.includes(key) ? key.toUpperCase() : '';
@@ -272,9 +272,9 @@ function onRaceKey(key: string, wanted: Wanted): void {
   else inRace[key]?.();
 }
 
-function onRunKey(key: string, wanted: WantedRun): void {
+function onRunKey(key: string, wanted: RunAddress): void {
   const next = nextRun(wanted);
-  if (!shownRun.value) foretellByKey(key, wanted);
+  if (!shownRun.value) predictVerdictByKey(key, wanted);
   else if (key === 'n' && next && !isRunning.value) show({ is: 'run', ...next });
 }
 

@@ -44,7 +44,7 @@ export interface PlayView {
   readonly unknown: readonly string[];
   readonly isFinal: boolean;
   readonly request: string;
-  readonly isFine: boolean;
+  readonly stopsEverywhere: boolean;
   /** The lanes whose next answer is lost. */
   readonly losing: ReadonlySet<string>;
   /** It can be played no more. */
@@ -95,13 +95,23 @@ type OfPlay = Extract<StageEvent, { readonly player: string }>;
 type Of<Kind extends OfPlay['kind']> = Extract<OfPlay, { readonly kind: Kind }>;
 
 function begun(event: Of<'play'>): PlayView {
-  const { player: id, rung, voucherId, stock, stops, planned, request, isFine } = event;
+  const { player: id, rung, voucherId, stock, stops, planned, request, stopsEverywhere } = event;
   const lanes = event.lanes.map((lane): [string, LaneView] => [
     lane.name,
     { ...lane, state: lane.name === workerLane ? 'free' : 'idle', since: 0 },
   ]);
   return {
-    ...{ id, rung, voucherId, stock, stops, planned, request, isFine, beganAt: msOf(event) },
+    ...{
+      id,
+      rung,
+      voucherId,
+      stock,
+      stops,
+      planned,
+      request,
+      stopsEverywhere,
+      beganAt: msOf(event),
+    },
     ...{ lanes: new Map(lanes), rows: [], choices: [], readings: [], readAtMs: 0 },
     ...{ changed: new Set(), broken: [], unknown: [], isFinal: false, passed: new Map() },
     ...{ isStill: planned === '', tookMs: 0, losing: new Set() },

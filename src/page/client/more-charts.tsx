@@ -5,11 +5,11 @@ import {
   type Columns,
   colour,
   common,
-  type Drawn,
   latencyOptions,
   none,
   type Options,
   Plot,
+  type PlotProps,
   shortMs,
   stepped,
   stepsTime,
@@ -41,7 +41,7 @@ function untilTheEnd(
 }
 
 /** What each rung sold in a second, and how long its buyers waited. */
-export function Compared({ series: { seconds, byLoad }, width }: Drawn) {
+export function Compared({ series: { seconds, byLoad }, width }: PlotProps) {
   const { words } = page.value;
   const drawn = byLoad.slice(0, lines.length).map((load, index) => ({
     ...load,
@@ -87,7 +87,7 @@ const laneHeight = 34;
 const laneShare = 0.85;
 
 /** The share of the busiest second, one lane above the other. */
-export function ByInstance({ series: { seconds, byInstance }, width }: Drawn) {
+export function ByInstance({ series: { seconds, byInstance }, width }: PlotProps) {
   const { words } = page.value;
   const names = byInstance.map(({ name }) => name);
   const most = Math.max(1, ...byInstance.flatMap(({ sold }) => sold.map(none)));

@@ -1,10 +1,10 @@
 /** Another run has the lab: nothing begins before it ends. */
 import { liveWorld } from './event-log.ts';
 import { isRunning, runName, stopRun } from './run-store.ts';
-import type { WantedRun } from './store.ts';
+import type { RunAddress } from './store.ts';
 import { page } from './texts.ts';
 
-export function OtherRun({ wanted }: { wanted: WantedRun }) {
+export function OtherRun({ wanted }: { wanted: RunAddress }) {
   const { experiment } = liveWorld.value.run ?? {};
   if (!isRunning.value || experiment === undefined || experiment === runName(wanted)) return null;
   return (

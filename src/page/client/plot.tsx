@@ -10,7 +10,7 @@ export const right = 20;
 
 export const colour = (name: string): string =>
   getComputedStyle(document.body).getPropertyValue(`--${name}`).trim();
-export interface Drawn {
+export interface PlotProps {
   readonly series: Series;
   readonly width: number;
 }

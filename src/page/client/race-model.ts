@@ -1,6 +1,6 @@
 /** A race whose steps are fixed, as a pure function of its events: the same rows as a play. */
 import type { RaceEvent, StageEvent } from '../../lab/stage/events.ts';
-import type { Said } from '../../lab/stage/result.ts';
+import type { Bilingual } from '../../lab/stage/result.ts';
 import { type LaneView, msOf, type Row } from './lane-rows.ts';
 
 type Stamped<Kind extends RaceEvent['kind']> = Extract<StageEvent, { readonly kind: Kind }>;
@@ -9,7 +9,7 @@ type JudgedRace = Stamped<'race-judged'>;
 export interface RaceView {
   readonly race: string;
   readonly rung: string;
-  readonly title: Said;
+  readonly title: Bilingual;
   readonly isOfBug: boolean;
   readonly beganAtMs: number;
   readonly lanes: ReadonlyMap<string, LaneView>;

@@ -5,7 +5,7 @@ import type { Proof } from '../../service/audit/evidence.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { isRung } from './ladder-rows.ts';
 import type { RaceView } from './race-model.ts';
-import type { Foretold } from './run-store.ts';
+import type { PredictedVerdict } from './run-store.ts';
 import { ladder, language, page } from './texts.ts';
 
 export function JudgedChip({ judged }: { judged: NonNullable<RaceView['judged']> }) {
@@ -25,22 +25,22 @@ export function JudgedChip({ judged }: { judged: NonNullable<RaceView['judged']>
 
 interface Judged {
   readonly race: RaceView;
-  readonly foretold: Foretold | undefined;
+  readonly predicted: PredictedVerdict | undefined;
 }
 
-export function JudgedRace({ race: { judged, rung }, foretold }: Judged) {
+export function JudgedRace({ race: { judged, rung }, predicted }: Judged) {
   if (!judged) return null;
   const { words, checkNames } = page.value;
   const also = judged.alsoBroken.map((each) => ladder.value.checks[each]);
   return (
     <>
       <section class="panel outcome" aria-live="polite" data-judged={judged.verdict}>
-        {foretold && <Predicted foretold={foretold} />}
+        {predicted && <Predicted predicted={predicted} />}
         <span>
           <b>{words.audit}</b> <JudgedChip judged={judged} />{' '}
           {judged.isAsClaimed ? words.asClaimed : <b class="wrong-text">{words.notAsClaimed}</b>}
         </span>
-        <Foretelling foretold={foretold} seen={judged.verdict} />
+        <PredictionCheck predicted={predicted} seen={judged.verdict} />
         {also.length > 0 && (
           <span>
             <b>{words.alsoBroken}</b> {checkNames(also)}
@@ -54,25 +54,25 @@ export function JudgedRace({ race: { judged, rung }, foretold }: Judged) {
   );
 }
 
-export function Predicted({ foretold }: { foretold: Foretold }) {
+export function Predicted({ predicted }: { predicted: PredictedVerdict }) {
   const { words } = page.value;
   return (
     <span>
-      <b>{words.predicted}</b> {foretold === 'held' ? words.doesNoHarm : words.doesHarm}
+      <b>{words.predicted}</b> {predicted === 'held' ? words.doesNoHarm : words.doesHarm}
     </span>
   );
 }
 
-interface Foretelt {
-  readonly foretold: Foretold | undefined;
+interface CheckedPrediction {
+  readonly predicted: PredictedVerdict | undefined;
   readonly seen: Verdict;
 }
 
 /** Where nobody can tell, nobody was right or wrong. */
-export function Foretelling({ foretold, seen }: Foretelt) {
+export function PredictionCheck({ predicted, seen }: CheckedPrediction) {
   const { words } = page.value;
-  if (!foretold || seen === 'unknown') return null;
-  return <small>{foretold === seen ? words.right : words.notRight}</small>;
+  if (!predicted || seen === 'unknown') return null;
+  return <small>{predicted === seen ? words.right : words.notRight}</small>;
 }
 
 /** The smallest set of events, and the rows that they left. */

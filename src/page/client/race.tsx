@@ -13,13 +13,21 @@ import { mayPlay } from './learner.ts';
 import type { PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
 import { Code, TrueNow } from './state.tsx';
-import { begin, beside, compareNext, current, isReady, type Wanted, wasLeft } from './store.ts';
+import {
+  begin,
+  beside,
+  compareNext,
+  current,
+  isReady,
+  type PlayAddress,
+  wasLeft,
+} from './store.ts';
 import { ladder, language, page } from './texts.ts';
 
 /** On a phone, one of the two is shown. */
 const tab = signal<'lanes' | 'state'>('lanes');
 
-export function Race({ wanted }: { wanted: Wanted }) {
+export function Race({ wanted }: { wanted: PlayAddress }) {
   const of = current.value;
   const isPredicted = of !== undefined || predictions.value.has(wanted.rung);
   if (of && beside.value !== '') return <Compare one={of} />;
@@ -33,7 +41,7 @@ export function Race({ wanted }: { wanted: Wanted }) {
   );
 }
 
-function Head({ wanted, of }: { wanted: Wanted; of: PlayView | undefined }) {
+function Head({ wanted, of }: { wanted: PlayAddress; of: PlayView | undefined }) {
   const { words, aim } = page.value;
   const row = ladderRow(wanted.rung);
   const next = nextRow(wanted.rung);
@@ -65,7 +73,7 @@ function Head({ wanted, of }: { wanted: Wanted; of: PlayView | undefined }) {
 }
 
 /** The address asks for a play, and its outcome was predicted in this visit. */
-function Preparing({ wanted }: { wanted: Wanted }) {
+function Preparing({ wanted }: { wanted: PlayAddress }) {
   const isFree = connection.value === 'open' && !isBusy.value && problem.value === null;
   const isOver = wasLeft.value;
   useEffect(() => {
@@ -75,7 +83,7 @@ function Preparing({ wanted }: { wanted: Wanted }) {
   return <PlayAgain wanted={wanted} text={isOver ? page.value.words.over : ''} />;
 }
 
-function PlayAgain({ wanted, text }: { wanted: Wanted; text: string }) {
+function PlayAgain({ wanted, text }: { wanted: PlayAddress; text: string }) {
   return (
     <p role="status">
       {text}{' '}
@@ -86,7 +94,7 @@ function PlayAgain({ wanted, text }: { wanted: Wanted; text: string }) {
   );
 }
 
-function Play({ of, wanted }: { of: PlayView; wanted: Wanted }) {
+function Play({ of, wanted }: { of: PlayView; wanted: PlayAddress }) {
   return (
     <>
       {of.ended && <PlayAgain wanted={wanted} text={page.value.words.failed} />}

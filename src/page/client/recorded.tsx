@@ -9,7 +9,7 @@ export function recordedView(): View {
   const named = races.get(/^#race-(.+)$/.exec(location.hash)?.[1] ?? '');
   const first = events.find(({ kind }) => kind === 'play' || kind === 'race');
   if (first?.kind === 'play')
-    return { is: 'race', rung: first.rung, choices: '', lanes: 2, isFine: false };
+    return { is: 'race', rung: first.rung, choices: '', lanes: 2, stopsEverywhere: false };
   const { run } = world.value;
   const drill = /^drill-(.+)$/.exec(run?.experiment ?? '')?.[1] ?? '';
   const { race, rung } = named ?? [...races.values()].at(run ? -1 : 0) ?? {};

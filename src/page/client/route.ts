@@ -7,13 +7,13 @@ import { ladderRow, ladderRows } from './ladder-rows.ts';
 import { buyersIn, lettersOf, type PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
 import {
+  type BreakAddress,
   begin,
   beside,
+  type PlayAddress,
+  type RunAddress,
   type View,
   view,
-  type Wanted,
-  type WantedBreak,
-  type WantedRun,
 } from './store.ts';
 
 export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search'>): View {
@@ -23,7 +23,7 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
     const choices = (asked.get('do') ?? '').toUpperCase();
     const atLeast = Math.min(4, Math.max(2, Number(asked.get('lanes') ?? 2) || 2));
     const lanes = lanesOf(choices, atLeast).length;
-    return { is: 'race', rung, choices, lanes, isFine: asked.has('fine') };
+    return { is: 'race', rung, choices, lanes, stopsEverywhere: asked.has('fine') };
   }
   const race = /^\/run\/race\/([\w-]+)$/.exec(pathname)?.[1];
   const home = ladderRows.find(({ races }) => races.some(({ name }) => name === race));
@@ -55,16 +55,16 @@ export function addressOf(wanted: View): string {
   if (wanted.is === 'nowhere') return wanted.path;
   if (wanted.is === 'scoreboard') return '/scoreboard';
   if (wanted.is === 'run') return addressOfRun(wanted);
-  const { rung, choices, lanes, isFine } = wanted;
+  const { rung, choices, lanes, stopsEverywhere } = wanted;
   const asked = [
     ...(choices ? [`do=${choices}`] : []),
     ...(lanes > 2 ? [`lanes=${lanes}`] : []),
-    ...(isFine ? ['fine=1'] : []),
+    ...(stopsEverywhere ? ['fine=1'] : []),
   ];
   return `/race/${rung}${asked.length > 0 ? `?${asked.join('&')}` : ''}`;
 }
 
-function addressOfRun(wanted: WantedRun): string {
+function addressOfRun(wanted: RunAddress): string {
   if (wanted.of === 'race') return `/run/race/${wanted.race}?rung=${wanted.rung}`;
   if (wanted.of === 'break') return addressOfBreak(wanted);
   return `/run/drill/${wanted.drill}?minutes=${wanted.minutes}&seed=${wanted.seed}`;
@@ -73,13 +73,13 @@ function addressOfRun(wanted: WantedRun): string {
 const mostMinutes = 60;
 
 /** It lasts until somebody ends it. */
-export const wantedBreak = (rung: string): WantedBreak => ({
+export const wantedBreak = (rung: string): BreakAddress => ({
   ...{ of: 'break', perSecond: 100, minutes: mostMinutes, arrivals: 'steady' },
   rung: ladderRow(rung)?.name ?? 'redlock',
 });
 
 /** What cannot be is left out. */
-function breakAt(asked: URLSearchParams): WantedBreak {
+function breakAt(asked: URLSearchParams): BreakAddress {
   const wanted = {
     ...wantedBreak(asked.get('rung') ?? 'redlock'),
     perSecond: Math.min(5_000, Math.max(1, Number(asked.get('load') ?? 100) || 100)),
@@ -89,7 +89,7 @@ function breakAt(asked: URLSearchParams): WantedBreak {
   return whyNot(both) === 'notBeside' ? wanted : both;
 }
 
-function addressOfBreak({ rung, beside, arrivals, perSecond }: WantedBreak): string {
+function addressOfBreak({ rung, beside, arrivals, perSecond }: BreakAddress): string {
   const more = [
     ...(beside ? [`&beside=${beside}`] : []),
     ...(arrivals === 'steady' ? [] : [`&arrivals=${arrivals}`]),
@@ -98,9 +98,9 @@ function addressOfBreak({ rung, beside, arrivals, perSecond }: WantedBreak): str
 }
 
 /** What the play would be in a link. */
-export function linkTo(of: PlayView): Wanted {
-  const { isFine = false } = view.value.is === 'race' ? view.value : {};
-  return { rung: of.rung, choices: lettersOf(of), lanes: buyersIn(of).length, isFine };
+export function linkTo(of: PlayView): PlayAddress {
+  const { stopsEverywhere = false } = view.value.is === 'race' ? view.value : {};
+  return { rung: of.rung, choices: lettersOf(of), lanes: buyersIn(of).length, stopsEverywhere };
 }
 
 export function show(next: View): void {
@@ -111,7 +111,7 @@ export function show(next: View): void {
 }
 
 /** Shows a race, and begins it when its outcome was predicted. */
-export function go(wanted: Wanted): void {
+export function go(wanted: PlayAddress): void {
   show({ is: 'race', ...wanted });
   if (predictions.value.has(wanted.rung)) void begin(wanted);
 }

@@ -7,7 +7,7 @@ import type {
   ScoredCell,
   StageEvent,
 } from '../../lab/stage/events.ts';
-import type { Said } from '../../lab/stage/result.ts';
+import type { Bilingual } from '../../lab/stage/result.ts';
 import type { Mark, Second } from '../../lab/stage/seconds.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { msOf } from './lane-rows.ts';
@@ -70,7 +70,7 @@ function addLocks(before: LocksView | undefined, event: Event<'locks'>): LocksVi
 export interface RunView {
   /** `race-dead-holder-redis-atomic` */
   readonly experiment: string;
-  readonly about: Said;
+  readonly about: Bilingual;
   readonly beganAtMs: number;
   readonly told: readonly ToldEvent[];
   /** Each that is over. */

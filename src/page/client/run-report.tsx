@@ -1,10 +1,10 @@
 /** The verdict of a run, what it cost, and the numbers behind it. */
 import { figureRows, fullCells } from '../../lab/report/figure-rows.ts';
 import type { Table as ResultTable } from '../../lab/stage/result.ts';
-import { Foretelling, Predicted } from './race-verdict.tsx';
+import { Predicted, PredictionCheck } from './race-verdict.tsx';
 import { type RunView, seenVerdict } from './run-model.ts';
 import { costTexts } from './run-sentences.ts';
-import type { Foretold } from './run-store.ts';
+import type { PredictedVerdict } from './run-store.ts';
 import { language, page } from './texts.ts';
 
 type Verdict = NonNullable<RunView['verdict']>;
@@ -27,7 +27,13 @@ export function RunChip({ verdict }: { verdict: Verdict }) {
 const mostReasons = 10;
 
 /** The reasons are the sentences of the audit. */
-export function JudgedRun({ run, foretold }: { run: RunView; foretold: Foretold | undefined }) {
+export function JudgedRun({
+  run,
+  predicted,
+}: {
+  run: RunView;
+  predicted: PredictedVerdict | undefined;
+}) {
   const { verdict } = run;
   if (!verdict) return null;
   const { words, more } = page.value;
@@ -35,12 +41,12 @@ export function JudgedRun({ run, foretold }: { run: RunView; foretold: Foretold 
   const seen = seenVerdict(verdict);
   return (
     <section class="panel outcome" aria-live="polite" data-judged={seen}>
-      {foretold && <Predicted foretold={foretold} />}
+      {predicted && <Predicted predicted={predicted} />}
       <span>
         <b>{words.audit}</b> <RunChip verdict={verdict} />{' '}
         {seen === 'violated' && <Claimed verdict={verdict} />}
       </span>
-      <Foretelling foretold={foretold} seen={seen} />
+      <PredictionCheck predicted={predicted} seen={seen} />
       <ul>
         {costTexts(run).map((text) => (
           <li key={text}>{text}</li>

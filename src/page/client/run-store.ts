@@ -7,21 +7,24 @@ import { liveWorld, world } from './event-log.ts';
 import { famousRace, ladderRows } from './ladder-rows.ts';
 import { type RaceView, raceKey } from './race-model.ts';
 import type { RunView } from './run-model.ts';
-import { view, type WantedRun } from './store.ts';
+import { type RunAddress, view } from './store.ts';
 
-export type Foretold = Exclude<Verdict, 'unknown'>;
-export const foretellings = ['held', 'violated'] as const satisfies readonly Foretold[];
+export type PredictedVerdict = Exclude<Verdict, 'unknown'>;
+export const predictedVerdicts = [
+  'held',
+  'violated',
+] as const satisfies readonly PredictedVerdict[];
 
 /** The name of its experiment. */
-export function runName(wanted: WantedRun): string {
+export function runName(wanted: RunAddress): string {
   if (wanted.of === 'race') return `race-${raceKey(wanted)}`;
   return wanted.of === 'drill' ? `drill-${wanted.drill}` : breakName(wanted);
 }
 
 /** Those of this visit, by the name. */
-const foretold = signal<ReadonlyMap<string, Foretold>>(new Map());
-export const foretoldOf = (wanted: WantedRun): Foretold | undefined =>
-  foretold.value.get(runName(wanted));
+const predicted = signal<ReadonlyMap<string, PredictedVerdict>>(new Map());
+export const predictedVerdictOf = (wanted: RunAddress): PredictedVerdict | undefined =>
+  predicted.value.get(runName(wanted));
 
 /** When the run began that somebody has put away. */
 const putAway = signal(0);
@@ -56,7 +59,7 @@ export const isRunning = computed(() => {
 
 /** The run that was asked for, until its first event is here. */
 const asked = signal('');
-export const isAsked = (wanted: WantedRun): boolean => asked.value === runName(wanted);
+export const isAsked = (wanted: RunAddress): boolean => asked.value === runName(wanted);
 effect(() => {
   if (shownRun.value && !shownRun.value.over) asked.value = '';
 });
@@ -64,7 +67,7 @@ effect(() => {
 /** The load was asked to end: the last answers, the last orders and the audit are waited for. */
 export const isEnding = signal(false);
 
-export async function beginRun(wanted: WantedRun): Promise<void> {
+export async function beginRun(wanted: RunAddress): Promise<void> {
   if (isRunning.value || isAsked(wanted) || connection.value !== 'open') return;
   asked.value = runName(wanted);
   isEnding.value = false;
@@ -72,7 +75,7 @@ export async function beginRun(wanted: WantedRun): Promise<void> {
 }
 
 /** The server tells them apart by their fields. */
-function askedOf(wanted: WantedRun): object {
+function askedOf(wanted: RunAddress): object {
   const { of, ...options } = wanted;
   return of === 'break' ? { ...options, broken: wanted.rung } : options;
 }
@@ -81,21 +84,22 @@ export async function stopRun(): Promise<void> {
   await send('DELETE', '/api/runs');
 }
 
-export function foretell(wanted: WantedRun, outcome: Foretold): void {
-  foretold.value = new Map(foretold.value).set(runName(wanted), outcome);
+export function predictVerdict(wanted: RunAddress, outcome: PredictedVerdict): void {
+  predicted.value = new Map(predicted.value).set(runName(wanted), outcome);
   void beginRun(wanted);
 }
 
 /** `1`, `2` */
-export function foretellByKey(key: string, wanted: WantedRun): boolean {
-  const outcome = foretellings[Number(key) - 1];
-  if (!outcome || foretoldOf(wanted) !== undefined || connection.value !== 'open') return false;
-  foretell(wanted, outcome);
+export function predictVerdictByKey(key: string, wanted: RunAddress): boolean {
+  const outcome = predictedVerdicts[Number(key) - 1];
+  if (!outcome || predictedVerdictOf(wanted) !== undefined || connection.value !== 'open')
+    return false;
+  predictVerdict(wanted, outcome);
   return true;
 }
 
 /** Where the same race does no harm any more. */
-export function nextRun(wanted: WantedRun): WantedRun | undefined {
+export function nextRun(wanted: RunAddress): RunAddress | undefined {
   if (wanted.of !== 'race') return undefined;
   const { race, rung } = wanted;
   const own = ladderRows.find(({ races }) => races.some(({ name }) => name === race));

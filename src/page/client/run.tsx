@@ -1,6 +1,6 @@
 /** The view of an experiment that plays itself on the real servers: a race, or a drill. */
 import { rungsOfBreak } from '../../lab/by-hand/break-choice.ts';
-import type { Said } from '../../lab/stage/result.ts';
+import type { Bilingual } from '../../lab/stage/result.ts';
 import { connection } from './api.ts';
 import { ChooseBreak, Counts, EndLoad } from './break.tsx';
 import { Charts } from './charts.tsx';
@@ -18,13 +18,13 @@ import { type RunView, zeroOf } from './run-model.ts';
 import { JudgedRun, RunChip, RunTables } from './run-report.tsx';
 import {
   beginRun,
-  type Foretold,
-  foretell,
-  foretellings,
-  foretoldOf,
   isAsked,
   isEnding,
   nextRun,
+  type PredictedVerdict,
+  predictedVerdictOf,
+  predictedVerdicts,
+  predictVerdict,
   putRunAway,
   shownRace,
   shownRun,
@@ -34,23 +34,23 @@ import { saveRun } from './save-replay.ts';
 import { PlayedScores } from './scoreboard.tsx';
 import { Scrubber, ThePast } from './scrubber.tsx';
 import { Quorum, Servers } from './servers.tsx';
-import type { WantedRun } from './store.ts';
+import type { RunAddress } from './store.ts';
 import { language, page } from './texts.ts';
 
-export function Run({ wanted }: { wanted: WantedRun }) {
+export function Run({ wanted }: { wanted: RunAddress }) {
   const race = shownRace.value;
   const run = shownRun.value;
   const isNow = cursor.value === null;
   const isLive = connection.value !== 'recorded' && isNow;
-  const foretold = isLive ? foretoldOf(wanted) : undefined;
+  const predicted = isLive ? predictedVerdictOf(wanted) : undefined;
   return (
     <main class="race run" data-over={run?.over !== undefined}>
       <Head wanted={wanted} race={race} run={run} />
       {run && <ThePast zeroMs={zeroOf(run)} />}
-      {isLive && !run && <Before wanted={wanted} foretold={foretold} />}
+      {isLive && !run && <Before wanted={wanted} predicted={predicted} />}
       {race && <Lanes of={race} />}
       {run && isNow && <Progress wanted={wanted} run={run} />}
-      {run && !race?.judged && <JudgedRun run={run} foretold={foretold} />}
+      {run && !race?.judged && <JudgedRun run={run} predicted={predicted} />}
       {run && run.parts.length > 0 && (
         <div class="broken">
           <Servers run={run} isLive={isLive && !run.verdict} />
@@ -61,7 +61,7 @@ export function Run({ wanted }: { wanted: WantedRun }) {
           </section>
         </div>
       )}
-      {race && <JudgedRace race={race} foretold={foretold} />}
+      {race && <JudgedRace race={race} predicted={predicted} />}
       {run && run.parts.length === 0 && hasLoad(run) && <Charts run={run} />}
       {run && <Scrubber />}
       {isLive && run?.over && <Afterwards wanted={wanted} run={run} />}
@@ -75,13 +75,23 @@ export function Run({ wanted }: { wanted: WantedRun }) {
 /** A race has lanes, and no load. */
 const hasLoad = ({ told }: RunView): boolean => told.some(({ kind }) => kind === 'load-started');
 
-function Before({ wanted, foretold }: { wanted: WantedRun; foretold: Foretold | undefined }) {
-  if (foretold || isAsked(wanted)) return <BeginRun wanted={wanted} />;
-  return wanted.of === 'break' ? <ChooseBreak wanted={wanted} /> : <Foretell wanted={wanted} />;
+function Before({
+  wanted,
+  predicted,
+}: {
+  wanted: RunAddress;
+  predicted: PredictedVerdict | undefined;
+}) {
+  if (predicted || isAsked(wanted)) return <BeginRun wanted={wanted} />;
+  return wanted.of === 'break' ? (
+    <ChooseBreak wanted={wanted} />
+  ) : (
+    <PredictVerdict wanted={wanted} />
+  );
 }
 
 interface Shown {
-  readonly wanted: WantedRun;
+  readonly wanted: RunAddress;
   readonly race: RaceView | undefined;
   readonly run: RunView | undefined;
 }
@@ -113,10 +123,10 @@ function Head({ wanted, race, run }: Shown) {
   );
 }
 
-const drillAbout = (name: string): Said | undefined =>
+const drillAbout = (name: string): Bilingual | undefined =>
   drillRows.find((drill) => drill.name === name)?.about;
 
-const titleOf = (wanted: Exclude<WantedRun, { readonly of: 'race' }>): string =>
+const titleOf = (wanted: Exclude<RunAddress, { readonly of: 'race' }>): string =>
   wanted.of === 'drill'
     ? wanted.drill
     : page.value.breakOn([wanted.rung, wanted.beside ?? []].flat());
@@ -147,7 +157,7 @@ const AllLocks = ({ run }: { run: RunView }) => (
 );
 
 /** Nothing runs before. */
-function Foretell({ wanted }: { wanted: WantedRun }) {
+function PredictVerdict({ wanted }: { wanted: RunAddress }) {
   const { words } = page.value;
   const texts = { held: words.doesNoHarm, violated: words.doesHarm };
   return (
@@ -155,13 +165,13 @@ function Foretell({ wanted }: { wanted: WantedRun }) {
       <h2>{words.predictFirst}</h2>
       <p>{wanted.of === 'race' ? words.playsItself : words.drillPlaysItself}</p>
       <OtherRun wanted={wanted} />
-      {foretellings.map((outcome, index) => (
+      {predictedVerdicts.map((outcome, index) => (
         <button
           type="button"
           key={outcome}
-          data-foretell={outcome}
+          data-verdict={outcome}
           disabled={connection.value !== 'open'}
-          onClick={() => foretell(wanted, outcome)}
+          onClick={() => predictVerdict(wanted, outcome)}
         >
           <kbd>{index + 1}</kbd> {texts[outcome]}
         </button>
@@ -171,7 +181,7 @@ function Foretell({ wanted }: { wanted: WantedRun }) {
 }
 
 /** Its outcome was predicted in this visit. */
-function BeginRun({ wanted }: { wanted: WantedRun }) {
+function BeginRun({ wanted }: { wanted: RunAddress }) {
   const { words } = page.value;
   if (isAsked(wanted)) return <p role="status">{words.preparing}</p>;
   return (
@@ -182,7 +192,7 @@ function BeginRun({ wanted }: { wanted: WantedRun }) {
 }
 
 /** What it does now, and how to stop it. */
-function Progress({ wanted, run }: { wanted: WantedRun; run: RunView }) {
+function Progress({ wanted, run }: { wanted: RunAddress; run: RunView }) {
   const { words } = page.value;
   if (run.over) return null;
   const isBreak = wanted.of === 'break';
@@ -214,7 +224,7 @@ function salesNow({ told, seconds }: RunView): string {
 }
 
 /** Its report, and what to play next. */
-function Afterwards({ wanted, run }: { wanted: WantedRun; run: RunView }) {
+function Afterwards({ wanted, run }: { wanted: RunAddress; run: RunView }) {
   const { words } = page.value;
   const { over } = run;
   const next = nextRun(wanted);
@@ -243,7 +253,10 @@ function Afterwards({ wanted, run }: { wanted: WantedRun; run: RunView }) {
         </button>
       )}
       {byHand && rung && (
-        <button type="button" onClick={() => go({ rung, lanes: 2, isFine: false, ...byHand })}>
+        <button
+          type="button"
+          onClick={() => go({ rung, lanes: 2, stopsEverywhere: false, ...byHand })}
+        >
           {words.playByHand}
         </button>
       )}

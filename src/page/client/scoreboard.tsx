@@ -4,7 +4,7 @@ import { addressOf, show, wantedBreak } from './route.ts';
 import { runName } from './run-store.ts';
 import { type ScoreTable, scoreTable } from './score-rows.ts';
 import { seenRuns } from './seen-runs.ts';
-import type { View, WantedRun } from './store.ts';
+import type { RunAddress, View } from './store.ts';
 import { ladder, page } from './texts.ts';
 
 export function Scoreboard() {
@@ -85,14 +85,14 @@ function Outages({ outages, rows }: { outages: readonly string[]; rows: readonly
   );
 }
 
-const raceOf = ({ race }: { race: string }, rung: string): WantedRun => ({
+const raceOf = ({ race }: { race: string }, rung: string): RunAddress => ({
   ...{ of: 'race', race, rung },
 });
 
 /** It plays what is wanted, or says what was seen. */
 interface Cell {
   readonly text: string;
-  readonly wanted?: WantedRun;
+  readonly wanted?: RunAddress;
   readonly says?: string;
 }
 

@@ -24,20 +24,20 @@ export const play = inSlot('main');
 const playBeside = inSlot('beside');
 
 /** What the address says: the rung, the choices that it asks for, and how. */
-export interface Wanted {
+export interface PlayAddress {
   readonly rung: string;
   readonly choices: string;
   readonly lanes: number;
-  readonly isFine: boolean;
+  readonly stopsEverywhere: boolean;
 }
 /** A load, while somebody breaks the servers by hand. */
-export interface WantedBreak extends BreakChoice {
+export interface BreakAddress extends BreakChoice {
   readonly of: 'break';
 }
 
 /** An experiment: a race whose steps are fixed, a drill, or a load to be broken by hand. */
-export type WantedRun =
-  | WantedBreak
+export type RunAddress =
+  | BreakAddress
   | { readonly of: 'race'; readonly race: string; readonly rung: string }
   | {
       readonly of: 'drill';
@@ -52,8 +52,8 @@ export type View =
   | { readonly is: 'scoreboard' }
   | { readonly is: 'room' }
   | { readonly is: 'nowhere'; readonly path: string }
-  | ({ readonly is: 'run' } & WantedRun)
-  | ({ readonly is: 'race' } & Wanted);
+  | ({ readonly is: 'run' } & RunAddress)
+  | ({ readonly is: 'race' } & PlayAddress);
 export const view = signal<View>({ is: 'ladder', chapter: 2 });
 /** The rung beside the one that is played; empty without one. */
 export const beside = signal('');
@@ -70,7 +70,10 @@ export const current = computed(() => {
   const wanted = view.value;
   const of = play.value;
   if (connection.value === 'recorded') return of;
-  const isWanted = wanted.is === 'race' && of?.rung === wanted.rung && of.isFine === wanted.isFine;
+  const isWanted =
+    wanted.is === 'race' &&
+    of?.rung === wanted.rung &&
+    of.stopsEverywhere === wanted.stopsEverywhere;
   return isWanted && of?.ended !== 'left' ? of : undefined;
 });
 
@@ -79,7 +82,7 @@ export const wasLeft = computed(() => play.value?.ended === 'left');
 
 let requests = 0;
 
-async function ask(side: Side, wanted: Wanted): Promise<void> {
+async function ask(side: Side, wanted: PlayAddress): Promise<void> {
   requests += 1;
   const request = `${tab} ${requests}`;
   if (side === 'beside') besideRequest.value = request;
@@ -90,7 +93,7 @@ async function ask(side: Side, wanted: Wanted): Promise<void> {
 }
 
 /** Before the page has its session, the view begins by itself later. */
-export async function begin(wanted: Wanted): Promise<void> {
+export async function begin(wanted: PlayAddress): Promise<void> {
   if (connection.value === 'open') await ask('main', wanted);
 }
 
@@ -141,10 +144,11 @@ effect(() => {
   if (isReady.value) queueMicrotask(sendNext);
 });
 
-const wantedOf = (of: PlayView): Wanted => {
+const wantedOf = (of: PlayView): PlayAddress => {
   const wanted = view.value;
-  const { lanes = buyersIn(of).length, isFine = false } = wanted.is === 'race' ? wanted : {};
-  return { rung: of.rung, choices: lettersOf(of), lanes, isFine };
+  const { lanes = buyersIn(of).length, stopsEverywhere = false } =
+    wanted.is === 'race' ? wanted : {};
+  return { rung: of.rung, choices: lettersOf(of), lanes, stopsEverywhere };
 };
 
 /** Plays the first choices again, on a fresh voucher. */
@@ -174,9 +178,9 @@ export function playBesideIt(): void {
   if (wanted.rung !== '') void ask('beside', wanted);
 }
 
-function besideWanted(): Wanted {
+function besideWanted(): PlayAddress {
   const of = current.value;
-  if (!of) return { rung: '', choices: '', lanes: 2, isFine: false };
+  if (!of) return { rung: '', choices: '', lanes: 2, stopsEverywhere: false };
   return { ...wantedOf(of), rung: beside.value };
 }
 

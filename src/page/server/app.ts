@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { arrivals, whyNot } from '../../lab/by-hand/break-choice.ts';
-import { isHandVerb } from '../../lab/by-hand/hand.ts';
+import { isHandVerb } from '../../lab/by-hand/fault-requests.ts';
 import { rungsWithOrders } from '../../lab/choices/set-up.ts';
 import { isDrillName } from '../../lab/drills/drills.ts';
 import { isRaceName } from '../../lab/races/schedules.ts';
@@ -20,7 +20,7 @@ import { sameOrigin } from './same-origin.ts';
 const Again = z.object({
   rung: Rung,
   choices: Choices,
-  isFine: z.boolean().default(false),
+  stopsEverywhere: z.boolean().default(false),
   times: z.int().min(1).max(10),
 });
 

@@ -5,7 +5,7 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
-import { isOfOwnPlay } from '../../lab/choices/letters.ts';
+import { disturbsOnlyItsOwnPlay } from '../../lab/choices/letters.ts';
 import { isOutcome } from '../../lab/choices/outcomes.ts';
 import { hasWorker } from '../../lab/choices/set-up.ts';
 import { labError } from '../../lab/errors.ts';
@@ -68,5 +68,6 @@ function addJoin(app: Hono<Env>, folder: string, room: Room): void {
 
 /** @throws INSTRUCTORS_ALONE */
 const refuseFaults: PlayRoutes['refuse'] = ({ rung, choices }) => {
-  if (!isOfOwnPlay(choices) || (rung && hasWorker(rung))) throw labError('INSTRUCTORS_ALONE');
+  if (!disturbsOnlyItsOwnPlay(choices) || (rung && hasWorker(rung)))
+    throw labError('INSTRUCTORS_ALONE');
 };

@@ -2,7 +2,7 @@
 
 import { serve } from '@hono/node-server';
 import { Lab } from '../../lab/environment/lab.ts';
-import { placeOfWork } from '../../lab/environment/place.ts';
+import { workFolders } from '../../lab/environment/work-folders.ts';
 import { labError } from '../../lab/errors.ts';
 import { pageApp } from './app.ts';
 import { Plays } from './plays.ts';
@@ -17,7 +17,7 @@ const lab = Lab.find(folder);
 if (!lab) throw labError('LAB_NOT_RUNNING');
 const { host, port } = new URL(lab.pageUrl);
 const plays = new Plays(folder);
-const runs = new Runs(folder, placeOfWork(process.env).runsFolder, plays);
+const runs = new Runs(folder, workFolders(process.env).runsFolder, plays);
 setInterval(() => void plays.leaveAfter(idleMs).catch(console.error), 30_000).unref();
 const door = new RoomDoor({ folder, port: Number(port), plays });
 const { fetch } = pageApp({ folder, host, plays, runs, door });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { choicesIn, laneNames, mostLetters } from '../../lab/choices/letters.ts';
 import { isRungName } from '../../service/ladder/rungs.ts';
 import { eventStream } from './event-stream.ts';
-import type { Plays, Wanted } from './plays.ts';
+import type { PlayOrder, Plays } from './plays.ts';
 
 export const Rung = z.string().refine(isRungName);
 export const Choices = z
@@ -17,7 +17,7 @@ const Begin = z.object({
   slot: z.string().regex(/^[a-z0-9]{1,20} (main|beside)$/),
   request: z.string().max(40).default(''),
   lanes: z.int().min(2).max(laneNames.length).default(2),
-  isFine: z.boolean().default(false),
+  stopsEverywhere: z.boolean().default(false),
 });
 const Choice = z.object({ choice: Choices.refine((text) => choicesIn(text)?.length === 1) });
 
@@ -33,7 +33,7 @@ export interface PlayRoutes {
   /** Of one viewer, in all his tabs. */
   readonly mostPlays: number;
   /** @throws what the viewer may not do. */
-  readonly refuse: (asked: Pick<Wanted, 'choices'> & Partial<Pick<Wanted, 'rung'>>) => void;
+  readonly refuse: (asked: Pick<PlayOrder, 'choices'> & Partial<Pick<PlayOrder, 'rung'>>) => void;
 }
 
 export function addPlays(app: Hono<Env>, { plays, room, mostPlays, refuse }: PlayRoutes): void {

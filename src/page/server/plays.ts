@@ -10,9 +10,9 @@ import { labError } from '../../lab/errors.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { Feed } from './feed.ts';
-import { Seat, type Table } from './seat.ts';
+import { LabReservation, type LabSession } from './seat.ts';
 
-export interface Wanted {
+export interface PlayOrder {
   readonly rung: RungName;
   /** They are played at once. */
   readonly choices: string;
@@ -21,7 +21,7 @@ export interface Wanted {
   /** What asked for it: told with the play. */
   readonly request: string;
   readonly lanes: number;
-  readonly isFine: boolean;
+  readonly stopsEverywhere: boolean;
   /** So many of his plays stay; the oldest one ends. */
   readonly mostPlays: number;
 }
@@ -45,7 +45,7 @@ interface Viewer {
 const mostCommands = 64;
 
 export class Plays {
-  readonly #seat: Seat;
+  readonly #seat: LabReservation;
   readonly #viewers = new Map<string, Viewer>();
   /** Of every play that is shown, by its player. */
   readonly #owners = new Map<string, Viewer>();
@@ -55,7 +55,7 @@ export class Plays {
   #usedAt = performance.now();
 
   constructor(folder: string) {
-    this.#seat = new Seat(folder, (event) => this.#read(event));
+    this.#seat = new LabReservation(folder, (event) => this.#read(event));
   }
 
   /** Until they give it back, no command can use it. */
@@ -82,14 +82,14 @@ export class Plays {
   }
 
   /** @returns the id of the play. @throws LockstepError: then the view has none */
-  begin(viewerName: string, wanted: Wanted): Promise<string> {
+  begin(viewerName: string, wanted: PlayOrder): Promise<string> {
     const viewer = this.#viewer(viewerName);
     const isAlone = rungNamed(wanted.rung).queue !== undefined || hasFaults(wanted.choices);
     return this.#inTurn((table) => this.#replace(viewer, wanted, table), isAlone ? null : viewer);
   }
 
   /** Ends the play of the view, and that of its comparison. */
-  async #replace(viewer: Viewer, wanted: Wanted, table: Table): Promise<string> {
+  async #replace(viewer: Viewer, wanted: PlayOrder, table: LabSession): Promise<string> {
     const slots = [wanted.slot, wanted.slot.replace('main', 'beside')];
     const ending = slots.flatMap((slot) => viewer.plays.get(slot) ?? []);
     await this.#refuseBroken(wanted.rung, ending);
@@ -114,15 +114,15 @@ export class Plays {
 
   #beginPlay(
     viewer: Viewer,
-    wanted: Wanted,
-    { stage, rowWaits }: Table,
+    wanted: PlayOrder,
+    { stage, rowWaits }: LabSession,
     begins: (id: string) => void,
   ): Promise<ChoicePlay> {
-    const { rung, slot, request, isFine, choices } = wanted;
+    const { rung, slot, request, stopsEverywhere, choices } = wanted;
     // A comparison that kills a process does not kill that of the play beside it.
     const firstInstance = viewer.firstInstance + (slot.endsWith('beside') ? 2 : 0);
     return ChoicePlay.begin(stage, {
-      ...{ rung, slot, request, isFine, firstInstance, isObserved: true, begins },
+      ...{ rung, slot, request, stopsEverywhere, firstInstance, isObserved: true, begins },
       ...{ planned: choices, lanes: lanesOf(choices, wanted.lanes) },
       rowWaits: () => rowWaits(this.#vouchersBut(viewer.plays.get(slot))),
     });
@@ -253,7 +253,7 @@ export class Plays {
     return viewer.turn.runExclusive(() => this.#commands.runExclusive(used));
   }
 
-  #inTurn<T>(work: (table: Table) => Promise<T>, viewer: Viewer | null = null): Promise<T> {
+  #inTurn<T>(work: (table: LabSession) => Promise<T>, viewer: Viewer | null = null): Promise<T> {
     return this.#command(async () => work(await this.#seat.take()), viewer);
   }
 
@@ -269,7 +269,7 @@ export class Plays {
     }
   }
 
-  /** Its rest is shown to nobody. */
+  /** Ends a play; its remaining events are not sent. */
   async #end(viewer: Viewer, slot: string): Promise<void> {
     const play = viewer.plays.get(slot);
     if (!play) return;
@@ -278,7 +278,7 @@ export class Plays {
     await play.end();
   }
 
-  #ownRows = (rowWaits: Table['rowWaits']) => () => rowWaits(this.#vouchersBut());
+  #ownRows = (rowWaits: LabSession['rowWaits']) => () => rowWaits(this.#vouchersBut());
 
   #vouchersBut(own?: ChoicePlay): string[] {
     return this.#plays()

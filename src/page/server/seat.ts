@@ -18,7 +18,7 @@ import { emitter, type Reader } from '../../lab/stage/events.ts';
 import { type Stage, withStage } from '../../lab/stage/stage.ts';
 
 /** What is played on. */
-export interface Table {
+export interface LabSession {
   readonly stage: Stage;
   readonly rowWaits: RowWaits;
 }
@@ -26,10 +26,10 @@ export interface Table {
 /** A transaction waits so long for a row, while somebody thinks. */
 const thinkingSeconds = 3_600;
 
-export class Seat {
+export class LabReservation {
   readonly #folder: string;
   readonly #reader: Reader;
-  #table: Promise<Table> | undefined;
+  #table: Promise<LabSession> | undefined;
   #left: Promise<void> = Promise.resolve();
   #stand: () => void = () => {};
 
@@ -43,7 +43,7 @@ export class Seat {
   }
 
   /** @throws LAB_BUSY when a command has the lab; LAB_NOT_RUNNING, LAB_HAS_FAULT */
-  async take(): Promise<Table> {
+  async take(): Promise<LabSession> {
     if (!this.#table) await this.#left.catch(() => {});
     this.#table ??= this.#sit();
     return this.#table;
@@ -55,7 +55,7 @@ export class Seat {
     await this.#left;
   }
 
-  #sit(): Promise<Table> {
+  #sit(): Promise<LabSession> {
     return new Promise((resolve, reject) => {
       const standing = new Promise<void>((stand) => {
         this.#stand = stand;
@@ -67,7 +67,7 @@ export class Seat {
     });
   }
 
-  async #use(ready: (table: Table) => void, standing: Promise<void>): Promise<void> {
+  async #use(ready: (table: LabSession) => void, standing: Promise<void>): Promise<void> {
     if (!Lab.running(this.#folder)) {
       await alone(this.#folder, async () => {}); // A command may be restarting the service.
       if (!Lab.running(this.#folder)) throw labError('LAB_NOT_RUNNING');
@@ -79,7 +79,7 @@ export class Seat {
   async #play(
     lab: Lab,
     signal: AbortSignal,
-    ready: (table: Table) => void,
+    ready: (table: LabSession) => void,
     standing: Promise<void>,
   ): Promise<void> {
     const data = lab.dataFolder(lab.database);

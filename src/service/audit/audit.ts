@@ -37,7 +37,7 @@ export interface Audit {
 }
 
 /** Where nothing was tried, `held` proves nothing. What was found stays found. */
-export const heldOnlyIf = (isTried: boolean, audited: Audit): Audit =>
+export const unknownUnlessTried = (isTried: boolean, audited: Audit): Audit =>
   audited.verdict === 'held' && !isTried ? { ...audited, verdict: 'unknown' } : audited;
 
 export function audit(facts: Facts): Audit {

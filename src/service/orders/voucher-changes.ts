@@ -100,7 +100,7 @@ const shortRestMs = 20;
  * Its own process has some time to finish it.
  * @throws the last error: the change of this caller was not begun.
  */
-async function finishAnother(at: Place): Promise<void> {
+async function finishAnother(at: VoucherInEpoch): Promise<void> {
   const untilMs = performance.now() + ownProcessMs;
   while (performance.now() < untilMs) {
     if (!(await begunChange(at.connections.mysql(), at.voucherId))) return;
@@ -119,7 +119,7 @@ async function finishAnother(at: Place): Promise<void> {
 }
 
 /** Another process may finish it first. @throws CHANGE_UNFINISHED */
-async function finishOwn(at: Place, own: number): Promise<VoucherChange> {
+async function finishOwn(at: VoucherInEpoch, own: number): Promise<VoucherChange> {
   const { connections, voucherId } = at;
   for (let tries = 1; ; tries++) {
     const cause = await finish(at).then(
@@ -166,7 +166,7 @@ interface Which {
 }
 
 /** A voucher, and the epoch in which it is changed. */
-interface Place {
+interface VoucherInEpoch {
   readonly connections: Connections;
   readonly epoch: string;
   readonly voucherId: string;
@@ -174,7 +174,7 @@ interface Place {
 
 /** @returns the number of the change. */
 function begin(
-  at: Place,
+  at: VoucherInEpoch,
   operatorId: string,
   edit: VoucherEdit,
 ): Promise<number | 'another-is-begun' | null> {
@@ -212,7 +212,7 @@ function edited(voucher: CurrentVoucher, edit: VoucherEdit) {
  * Applies and settles the change that is begun.
  * @returns null when none is, or another process has settled it.
  */
-async function finish(at: Place): Promise<'finished' | null> {
+async function finish(at: VoucherInEpoch): Promise<'finished' | null> {
   const { connections, voucherId } = at;
   const begun = await begunChange(connections.mysql(), voucherId);
   if (!begun) return null;
@@ -244,7 +244,7 @@ type Applied =
  * @throws DATA_CHANGED, HOLD_LOST, REPLICA_BEHIND; REDIS_LOST_SALE: then the change waits for a
  *   rebuild of Redis.
  */
-async function apply(at: Place, begun: BegunChange): Promise<Applied> {
+async function apply(at: VoucherInEpoch, begun: BegunChange): Promise<Applied> {
   const { connections, epoch, voucherId } = at;
   const { rung, buckets, stock, stockBefore } = begun;
   const places = stockPlaces(connections.saleKeys, voucherId, rungNamed(rung), buckets);
@@ -264,7 +264,7 @@ async function apply(at: Place, begun: BegunChange): Promise<Applied> {
 }
 
 async function applyIn(
-  { connections, epoch, voucherId }: Place,
+  { connections, epoch, voucherId }: VoucherInEpoch,
   places: readonly ShardKeys[],
   begun: BegunChange,
   newStock: string,
@@ -343,7 +343,7 @@ async function addStock(db: PoolConnection, voucherId: string, units: number): P
  * @throws DATA_CHANGED, and what `work` throws
  */
 function alone<Result>(
-  at: Place,
+  at: VoucherInEpoch,
   work: (db: PoolConnection) => Promise<Result | null>,
 ): Promise<Result | null> {
   const { connections, epoch, voucherId } = at;
@@ -358,7 +358,7 @@ function alone<Result>(
 
 /** @throws DATA_CHANGED: the next change is made in the epoch that MySQL has now. */
 function inItsEpoch<Result>(
-  { connections, epoch }: Place,
+  { connections, epoch }: VoucherInEpoch,
   work: () => Promise<Result>,
 ): Promise<Result> {
   return work().catch((error: unknown) => {

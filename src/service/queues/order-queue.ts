@@ -39,9 +39,9 @@ export interface Hooks {
 }
 
 /** Leaves the place, used or not. */
-export type Place = () => void;
+export type Leave = () => void;
 
-type Reservation = Place | 'queue-full' | 'not-ready';
+type Reservation = Leave | 'queue-full' | 'not-ready';
 
 export interface OrderQueue {
   /**

@@ -16,7 +16,7 @@ import { type Bearer, passes } from './passes.ts';
 
 const takePlace = loadScript('waiting-room/take-place');
 
-export interface Place {
+export interface WaitingPlace {
   /** Users with the places before it are called first. */
   readonly place: number;
   /** The last place that was called. */
@@ -33,7 +33,7 @@ export interface WaitingRoom {
    * The same place, however often its user asks; a new one after its pass was used or has lapsed.
    * Null when the sale has ended.
    */
-  place(voucher: Voucher, userId: string): Promise<Place | null>;
+  place(voucher: Voucher, userId: string): Promise<WaitingPlace | null>;
   /** Whether it is a pass for this purchase, and has not lapsed. */
   isPass(pass: string, bearer: Bearer): boolean;
   /** Of a voucher that Redis sells: whether this user has an order. */
@@ -70,7 +70,7 @@ export function openWaitingRoom(connections: Connections): WaitingRoom {
     return (await runScript(redis, takePlace, keys, args)) as Answer;
   }
 
-  async function place(voucher: Voucher, userId: string): Promise<Place | null> {
+  async function place(voucher: Voucher, userId: string): Promise<WaitingPlace | null> {
     const answer = await ask(voucher, userId);
     if (answer[0] === 'ended') return null;
     const [word, number, called, value, untilBeginMs] = answer;

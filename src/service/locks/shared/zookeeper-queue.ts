@@ -66,7 +66,7 @@ export function zookeeperQueueLock(
   const { folder, answerMs = defaultAnswerMs } = options;
 
   async function attempt(session: ZookeeperSession, resource: string, wanted: AcquireOptions) {
-    const place = new Place(session, nodesOf(resource, folder), waitForRemoval);
+    const place = new QueuePlace(session, nodesOf(resource, folder), waitForRemoval);
     const leave = async () => void (await inTime(place.leave(), answerMs));
     let fence: string | null = null;
     try {
@@ -100,7 +100,7 @@ export function zookeeperQueueLock(
  * A place in the queue for a lock. Its random id finds its node when the answer to the create was
  * lost.
  */
-class Place {
+class QueuePlace {
   readonly #session: ZookeeperSession;
   readonly #folder: string;
   readonly #waitForRemoval: WaitForRemoval;

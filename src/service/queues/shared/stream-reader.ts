@@ -11,12 +11,12 @@ import { orderParts, readOrder } from './order-fields.ts';
 import { newConsumer, removeConsumers } from './stream-consumers.ts';
 
 export type Entry = [id: string, fields: string[] | null];
-interface Place {
+interface PartOfEntry {
   readonly entryId: string;
   readonly fields: readonly string[];
 }
-export type Taken = Place & Delivery;
-export interface Malformed extends Place {
+export type Taken = PartOfEntry & Delivery;
+export interface Malformed extends PartOfEntry {
   readonly cause: string;
   readonly attempt: number;
 }

@@ -18,9 +18,9 @@ import {
   answerFault,
   type FaultAnswer,
   type HandVerb,
-  stayTaking,
+  keepAccepting,
+  stopAccepting,
   takeAsked,
-  takeNoMore,
 } from './asked-faults.ts';
 
 const lookEveryMs = 50;
@@ -36,7 +36,7 @@ interface Done {
   readonly undo: Undo;
 }
 
-export class Hand {
+export class FaultRequests {
   readonly #stage: Stage;
   /** Not mended yet, in order. */
   readonly #done: Done[] = [];
@@ -46,10 +46,10 @@ export class Hand {
   }
 
   /** Resolves when it is asked to end, or has ended. */
-  async takeUntil(hasEnded: () => boolean): Promise<void> {
+  async serveUntil(hasEnded: () => boolean): Promise<void> {
     const { signal, connections } = this.#stage;
     const redis = connections.labRedis();
-    const leave = await stayTaking(redis);
+    const leave = await keepAccepting(redis);
     try {
       while (!hasEnded()) {
         signal.throwIfAborted();
@@ -64,7 +64,7 @@ export class Hand {
       }
     } finally {
       leave();
-      await takeNoMore(redis);
+      await stopAccepting(redis);
     }
   }
 

@@ -6,7 +6,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 export const defaultProgram = 'npx lockstep';
 
-export interface Place {
+export interface WorkFolders {
   readonly labFolder: string;
   readonly runsFolder: string;
   /** As a person types it. */
@@ -15,7 +15,7 @@ export interface Place {
   readonly workshopHome: string;
 }
 
-export const placeOfWork = (env: NodeJS.ProcessEnv): Place => ({
+export const workFolders = (env: NodeJS.ProcessEnv): WorkFolders => ({
   labFolder: resolve(env['LOCKSTEP_LAB'] ?? join(root, '.lockstep', 'main')),
   runsFolder: resolve(env['LOCKSTEP_RUNS'] ?? join(root, 'runs')),
   program: env['LOCKSTEP_PROGRAM'] ?? defaultProgram,
