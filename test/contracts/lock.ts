@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { tracingChannel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { namesIn } from '../../src/service/connections/zookeeper-nodes.ts';
@@ -18,7 +18,7 @@ import { noLock } from '../../src/service/locks/none.ts';
 import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
 import { patient, testConnections } from '../support/connections.ts';
 import { overlap } from '../support/contend.ts';
-import { ladderLock } from '../support/ladder-lock.ts';
+import { held as heldLock, ladderLock, releasedLater } from '../support/ladder-lock.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
 import type { Fate, OtherProcesses } from './other-processes.ts';
@@ -38,16 +38,8 @@ const someMarkedResource = () => {
 const someResource = () => someMarkedResource()[0];
 
 /** Released when the test is over, also when a clause fails. */
-async function held(lock: Lock, resource: string, leaseMs = 10_000): Promise<Lease> {
-  const lease = await lock.acquire(resource, { waitMs: 5_000, leaseMs });
-  expect(lease, 'a free lock').not.toBeNull();
-  return releasedLater(lease as Lease);
-}
-
-function releasedLater(lease: Lease): Lease {
-  onTestFinished(() => lease.release().catch(() => {}));
-  return lease;
-}
+const held = (lock: Lock, resource: string, leaseMs = 10_000): Promise<Lease> =>
+  heldLock(lock, resource, { leaseMs });
 
 async function expectFree(lock: Lock, resource: string, withinMs: number): Promise<void> {
   const lease = await lock.acquire(resource, { waitMs: withinMs });

@@ -1,5 +1,5 @@
 /** Opens a lock of the ladder by the name of a rung that has it, and acquires it. */
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { rungNamed } from '../../src/service/ladder/rungs.ts';
@@ -28,14 +28,18 @@ export async function openLock(
   return { lock, connections };
 }
 
-/** Released when the test is over. @throws when it was not to be had in time */
+export function releasedLater(lease: Lease): Lease {
+  onTestFinished(() => lease.release().catch(() => {}));
+  return lease;
+}
+
+/** Released when the test is over. An assertion fails when it is not free in time. */
 export async function held(
   lock: Lock,
   resource: string,
   options: Partial<AcquireOptions> = {},
 ): Promise<Lease> {
   const lease = await lock.acquire(resource, { waitMs: 5_000, ...options });
-  if (!lease) throw new Error(`the lock on ${resource} was not free in time`);
-  onTestFinished(() => lease.release().catch(() => {}));
-  return lease;
+  expect(lease, `the lock on ${resource}, in time`).not.toBeNull();
+  return releasedLater(lease as Lease);
 }
