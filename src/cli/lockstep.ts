@@ -36,44 +36,59 @@ const program = new Command('lockstep')
     process.exit(exitCode === 0 ? 0 : 2);
   });
 
-/** The file of a command is loaded when it is called: all of them take more than a second. */
-const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  ladder: async () => (await import('./ladder.ts')).addLadder,
-  run: async () => (await import('./run.ts')).addRun,
-  race: async () => (await import('./race.ts')).addRace,
-  replay: async () => (await import('./replay.ts')).addReplay,
-  demo: async () => (await import('./demo.ts')).addDemo,
-  drill: async () => (await import('./drill.ts')).addDrill,
-  soak: async () => (await import('./soak.ts')).addSoak,
-  scoreboard: async () => (await import('./scoreboard.ts')).addScoreboard,
-  erratum: async () => (await import('./erratum.ts')).addErratum,
-  workshop: async () => (await import('./workshop.ts')).addWorkshop,
-  exercise: async () => (await import('./exercise.ts')).addExercise,
-  'hunt-bug': async () => (await import('./exercise.ts')).addHuntBug,
-  mine: async () => (await import('./mine.ts')).addMine,
-  verify: async () => (await import('./mine.ts')).addVerify,
-  up: async () => (await import('./up.ts')).addUp,
-  page: async () => (await import('./page.ts')).addPage,
-  down: async () => (await import('./down.ts')).addDown,
-  status: async () => (await import('./status.ts')).addStatus,
-  voucher: async () => (await import('./voucher.ts')).addVoucher,
-  buy: async () => (await import('./buy.ts')).addBuy,
-  token: async () => (await import('./token.ts')).addToken,
-  locks: async () => (await import('./locks.ts')).addLocks,
-  audit: async () => (await import('./audit.ts')).addAudit,
-  fault: async () => (await import('./fault.ts')).addFault,
-  break: async () => (await import('./break.ts')).addBreak,
-  'dead-letters': async () => (await import('./dead-letters.ts')).addDeadLetters,
-  reconcile: async () => (await import('./reconcile.ts')).addReconcile,
-  'ended-sales': async () => (await import('./ended-sales.ts')).addEndedSales,
-  bench: async () => (await import('./bench.ts')).addBench,
-  'bench-locks': async () => (await import('./bench-locks.ts')).addBenchLocks,
-  mutants: async () => (await import('./mutants.ts')).addMutants,
-  trial: async () => (await import('./trial.ts')).addTrial,
-  docs: async () => (await import('./docs.ts')).addDocs,
+type Load = () => Promise<AddCommand>;
+
+/** By the groups of --help. A command is loaded when it is called: all take more than a second. */
+const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
+  Learn: {
+    ladder: async () => (await import('./ladder.ts')).addLadder,
+    run: async () => (await import('./run.ts')).addRun,
+    race: async () => (await import('./race.ts')).addRace,
+    replay: async () => (await import('./replay.ts')).addReplay,
+    demo: async () => (await import('./demo.ts')).addDemo,
+    workshop: async () => (await import('./workshop.ts')).addWorkshop,
+    exercise: async () => (await import('./exercise.ts')).addExercise,
+    'hunt-bug': async () => (await import('./exercise.ts')).addHuntBug,
+    mine: async () => (await import('./mine.ts')).addMine,
+    verify: async () => (await import('./mine.ts')).addVerify,
+    erratum: async () => (await import('./erratum.ts')).addErratum,
+    page: async () => (await import('./page.ts')).addPage,
+  },
+  Break: {
+    drill: async () => (await import('./drill.ts')).addDrill,
+    soak: async () => (await import('./soak.ts')).addSoak,
+    scoreboard: async () => (await import('./scoreboard.ts')).addScoreboard,
+    break: async () => (await import('./break.ts')).addBreak,
+    fault: async () => (await import('./fault.ts')).addFault,
+    locks: async () => (await import('./locks.ts')).addLocks,
+    mutants: async () => (await import('./mutants.ts')).addMutants,
+    trial: async () => (await import('./trial.ts')).addTrial,
+  },
+  Measure: {
+    bench: async () => (await import('./bench.ts')).addBench,
+    'bench-locks': async () => (await import('./bench-locks.ts')).addBenchLocks,
+  },
+  Operate: {
+    up: async () => (await import('./up.ts')).addUp,
+    down: async () => (await import('./down.ts')).addDown,
+    status: async () => (await import('./status.ts')).addStatus,
+    voucher: async () => (await import('./voucher.ts')).addVoucher,
+    buy: async () => (await import('./buy.ts')).addBuy,
+    token: async () => (await import('./token.ts')).addToken,
+    audit: async () => (await import('./audit.ts')).addAudit,
+    'dead-letters': async () => (await import('./dead-letters.ts')).addDeadLetters,
+    reconcile: async () => (await import('./reconcile.ts')).addReconcile,
+    'ended-sales': async () => (await import('./ended-sales.ts')).addEndedSales,
+    docs: async () => (await import('./docs.ts')).addDocs,
+  },
 };
-const called = new Map(Object.entries(commands)).get(process.argv[2] ?? '');
-for (const load of called ? [called] : Object.values(commands)) (await load())(program, folders);
+const called = process.argv[2] ?? '';
+const isCommand = Object.values(groups).some((group) => Object.hasOwn(group, called));
+for (const [name, group] of Object.entries(groups)) {
+  program.commandsGroup(`${name}:`);
+  for (const [command, load] of Object.entries(group))
+    if (!isCommand || command === called) (await load())(program, folders);
+}
 
 if (isChinese) tellInChinese(program);
 

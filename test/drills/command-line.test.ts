@@ -121,6 +121,15 @@ test('every line that people read fits 80 columns', async () => {
   expect(lines.filter((line) => [...line].length > 80 && !/ \/\S+$/.test(line))).toEqual([]);
 });
 
+test('--help shows the commands in four groups', async () => {
+  const { stdout } = await lockstep('--help');
+  expect(stdout.match(/^\w+:$/gm)).toEqual([
+    'Options:',
+    ...['Learn:', 'Break:', 'Measure:', 'Operate:'],
+    'Commands:', // That of commander itself: help.
+  ]);
+});
+
 test('status says what runs, and that nothing runs, by its exit code', async () => {
   const up = await lockstep('status', '--json');
   expect(JSON.parse(up.stdout)).toMatchObject({ running: true, url: ownLab.baseUrl });
