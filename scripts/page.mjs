@@ -84,24 +84,9 @@ function sourcesOf(name) {
   return Object.fromEntries(stopsOf(name).map((stop) => [stop, places[stop]]));
 }
 
-/** As docs/races.md has them: `| rung | one that breaks it | orders | break it |`. */
-function countedOrders() {
-  const rows = read('docs/races.md').matchAll(
-    /^\| `([a-z-]+)` \| ([A-D]+|–) \| (\d+) \| (\d+) \|$/gm,
-  );
-  return new Map(
-    [...rows].map(([, rung, one, orders, broken]) => [
-      rung,
-      { one, orders: Number(orders), broken: Number(broken) },
-    ]),
-  );
-}
-
-/** Sales a second, as docs/benchmarks.md has them. */
-function costOf(name) {
-  const row = new RegExp(`^${name} +(\\d+) +\\d+\\.\\.\\d+`, 'm').exec(read('docs/benchmarks.md'));
-  return row ? { salesPerSecond: Number(row[1]) } : {};
-}
+/** Of docs/data/, which `lockstep docs` writes: by the rung. */
+const published = (file) =>
+  new Map(JSON.parse(read(`docs/data/${file}.json`)).map(({ rung, ...row }) => [rung, row]));
 
 function racesOn(rung) {
   return raceNames
@@ -114,7 +99,7 @@ function racesOn(rung) {
 
 /** @returns what the page knows of the ladder (src/page/client/ladder-rows.ts) */
 export function ladderRows() {
-  const counted = countedOrders();
+  const [counted, sales] = ['orders', 'sales'].map(published);
   return rungNames.map((name) => {
     const rung = rungNamed(name);
     const breaks = claimOf(rung, 2).breaks.map(({ check, because }) => ({ check, because }));
@@ -122,7 +107,7 @@ export function ladderRows() {
       .filter(({ under }) => !showsInRush(under, 2))
       .map(({ under, check, because }) => ({ under, check, because }));
     return {
-      ...{ name, chapter: rung.chapter, breaks, faults, canAim: canAim(name), ...costOf(name) },
+      ...{ name, chapter: rung.chapter, breaks, faults, canAim: canAim(name), ...sales.get(name) },
       ...{ hasLock: rung.lock !== undefined, sale: saleOf(name) },
       lockServers: rung.lockService?.servers ?? [],
       lockNeeded: rung.lockService?.needed ?? 0,
@@ -133,34 +118,22 @@ export function ladderRows() {
   });
 }
 
-/** The cells of a table of docs/scoreboard.md, by the rung. */
-function publishedCells(title) {
-  const parts = read('docs/scoreboard.md').split('### ');
-  const part = parts.find((each) => each.startsWith(title));
-  const rows = [...part.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)];
-  return new Map(
-    rows.map(([, rung, cells]) => [rung, cells.split('|').map((cell) => cell.trim())]),
-  );
-}
-
 /** @returns what was published (src/page/client/score-rows.ts) */
 export function scoreboard() {
-  const listed = [...read('docs/scoreboard.md').matchAll(/^\d+\. `([a-z-]+)`: /gm)];
-  const faults = listed.map(([, fault]) => fault);
+  const marks = published('scoreboard');
   const outages = outageFaults.map(({ name }) => name);
-  const [safety, sales] = ['Is the sale right?', 'Does it sell on?'].map(publishedCells);
   const races = racesOf({ rungs: scoredRungs, faults: safetyFaults });
   const raceOf = (rung, fault) =>
     races.find((race) => race.rung === rung && race.fault === fault)?.race;
   const rows = scoredRungs.map((rung) => ({
     rung,
-    safety: faults.map((fault, index) => {
-      const [mark, race] = [safety.get(rung)?.[index] ?? '', raceOf(rung, fault)];
+    safety: safetyFaults.map((fault) => {
+      const [mark, race] = [marks.get(rung)?.safety[fault], raceOf(rung, fault)];
       return mark && race ? { mark, race } : null;
     }),
-    outages: outages.map((_, index) => sales.get(rung)?.[index + 1] ?? ''), // Behind `needs`.
+    outages: outages.map((outage) => marks.get(rung)?.outages[outage] ?? ''),
   }));
-  return { faults, outages, rows };
+  return { faults: safetyFaults, outages, rows };
 }
 
 /** @returns the drills (src/page/client/drill-rows.ts) */

@@ -1,6 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { generatedParts, replaceParts } from '../lab/report/docs.ts';
+import { publishedRows, rowsText } from '../lab/report/published.ts';
 import type { AddCommand } from './output.ts';
+
+const dataFolder = fileURLToPath(new URL('../../docs/data/', import.meta.url));
 
 export const addDocs: AddCommand = (program, { runsFolder }) =>
   program
@@ -9,10 +13,15 @@ export const addDocs: AddCommand = (program, { runsFolder }) =>
       'write the generated parts of README.md and docs/ (tables, results of the last runs)',
     )
     .action(() => {
-      for (const [file, parts] of Object.entries(generatedParts(runsFolder))) {
-        const text = readFileSync(file, 'utf8');
-        const fresh = replaceParts(text, parts);
-        if (fresh !== text) writeFileSync(file, fresh);
-        console.log(`${fresh === text ? 'unchanged' : 'written  '}  ${file}`);
-      }
+      for (const [file, parts] of Object.entries(generatedParts(runsFolder)))
+        rewrite(file, (text) => replaceParts(text, parts));
+      for (const [file, rows] of Object.entries(publishedRows(runsFolder)))
+        rewrite(`${dataFolder}${file}`, () => rowsText(rows));
     });
+
+function rewrite(file: string, change: (text: string) => string): void {
+  const text = readFileSync(file, 'utf8');
+  const fresh = change(text);
+  if (fresh !== text) writeFileSync(file, fresh);
+  console.log(`${fresh === text ? 'unchanged' : 'written  '}  ${file}`);
+}

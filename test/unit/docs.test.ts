@@ -13,9 +13,11 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AddCommand } from '../../src/cli/output.ts';
+import { rungsWithOrders } from '../../src/lab/choices/set-up.ts';
 import { raceNames } from '../../src/lab/races/schedules.ts';
 import { generatedParts, replaceParts, tableParts } from '../../src/lab/report/docs.ts';
 import { playedMarkdown, raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
+import { publishedRows } from '../../src/lab/report/published.ts';
 import { circumstances } from '../../src/service/ladder/rung.ts';
 import { rungNames } from '../../src/service/ladder/rungs.ts';
 
@@ -193,6 +195,34 @@ test('each measured table has its place in a document', () => {
   expect(pages.flatMap(({ own }) => Object.keys(own))).toEqual(names);
   const written = pages.map(({ text, own }) => replaceParts(text, own)).join('');
   for (const name of names) expect(written).toContain(`the table of ${name}\n`);
+});
+
+test('the page’s rows in docs/data are those of the newest runs', () => {
+  const runs = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
+  onTestFinished(() => rmSync(runs, { recursive: true }));
+  const write = (name: string, file: string, data: object) => {
+    const folder = join(runs, `2026-01-01T000000Z-${name}`);
+    mkdirSync(folder);
+    writeFileSync(join(folder, file), JSON.stringify(data));
+  };
+  const rows = [['redis-atomic', 'AAB', '6', '2']];
+  const tables = [{ title: '', head: [], rows }];
+  write('all-orders', 'result.json', { figures: { rungs: rungsWithOrders.length }, tables });
+  const rungs = [{ rung: 'redis-atomic', acceptedPerSecond: { median: 99.6 } }];
+  write('bench-ladder', 'bench.json', { rungs });
+  const cell = { rung: 'redlock', fault: 'restart-empty', plays: [] };
+  write('scoreboard', 'scoreboard.json', { runs: [], machine: {}, cells: [cell] });
+  const { 'scoreboard.json': scored, ...published } = publishedRows(runs);
+  expect(published).toEqual({
+    'orders.json': [{ rung: 'redis-atomic', one: 'AAB', orders: 6, broken: 2 }],
+    'sales.json': [{ rung: 'redis-atomic', salesPerSecond: 100 }],
+  });
+  expect(scored).toContainEqual({
+    rung: 'redlock',
+    safety: expect.objectContaining({ 'restart-empty': '?', 'waiter-dies': '' }),
+    outages: expect.objectContaining({ '1-hung': '' }),
+  });
+  expect(publishedRows('/no/runs')).toEqual({});
 });
 
 describe('the generated tables', () => {

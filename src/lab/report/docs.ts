@@ -107,21 +107,22 @@ function mutantPart(runsFolder: string): Parts {
   return { mutants: markdownTable(shown) };
 }
 
-/** Of the newest run of all rungs. */
-function ordersPart(runsFolder: string): Parts {
-  const name = 'all-orders';
-  const runs = filesOf(runsFolder, name, 'result.json').map(
+/** The newest run of all rungs, and its table: rung, an order that breaks it, orders, how many. */
+export function wholeOrders(runsFolder: string) {
+  const runs = filesOf(runsFolder, 'all-orders', 'result.json').map(
     (path) => JSON.parse(readFileSync(path, 'utf8')) as Result & { readonly command: string },
   );
   const whole = runs.findLast(({ figures }) => figures['rungs'] === rungsWithOrders.length);
   const [table] = whole?.tables ?? [];
-  if (!whole || !table) return {};
-  const rows = table.rows.map(fullCells).map(([rung, ...cells]) => [`\`${rung}\``, ...cells]);
-  return {
-    [name]: [markdownTable([table.head, ...rows]), measuredBy(whole.command, whole.verdict)].join(
-      '\n\n',
-    ),
-  };
+  return whole && table ? { ...whole, head: table.head, rows: table.rows.map(fullCells) } : null;
+}
+
+function ordersPart(runsFolder: string): Parts {
+  const whole = wholeOrders(runsFolder);
+  if (!whole) return {};
+  const rows = whole.rows.map(([rung, ...cells]) => [`\`${rung}\``, ...cells]);
+  const table = markdownTable([whole.head, ...rows]);
+  return { 'all-orders': [table, measuredBy(whole.command, whole.verdict)].join('\n\n') };
 }
 
 function drillParts(runsFolder: string): Parts {
@@ -139,11 +140,15 @@ function drillParts(runsFolder: string): Parts {
 }
 
 /** Of all its runs: one may have played some rungs or some faults only. */
-function scoreboardPart(runsFolder: string): Parts {
+export function wholeScoreboard(runsFolder: string): Scoreboard | null {
   const files = filesOf(runsFolder, 'scoreboard', 'scoreboard.json');
-  const board = mergedScoreboard(
+  return mergedScoreboard(
     files.map((path) => JSON.parse(readFileSync(path, 'utf8')) as Scoreboard),
   );
+}
+
+function scoreboardPart(runsFolder: string): Parts {
+  const board = wholeScoreboard(runsFolder);
   return board === null ? {} : { scoreboard: scoreboardTables(board) };
 }
 
@@ -175,7 +180,7 @@ export function replaceParts(text: string, parts: Parts): string {
 }
 
 /** A file of the newest folder `<time>-<name>`, or null when there is none. */
-function newest(runsFolder: string, name: string, file: string): string | null {
+export function newest(runsFolder: string, name: string, file: string): string | null {
   const path = filesOf(runsFolder, name, file).at(-1);
   return path === undefined ? null : readFileSync(path, 'utf8');
 }
