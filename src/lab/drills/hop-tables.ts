@@ -74,7 +74,7 @@ const inNotes = {
 /**
  * The notes' table, measured: it is persistent when a restart of its server loses nothing, keeps a
  * backlog when nothing is lost while no worker runs, is acknowledged when a dead worker loses
- * nothing, and is read again when the next worker is given what the dead one had committed.
+ * nothing. It redelivers when the next worker is given what the dead one had committed.
  */
 function notesTable(hops: readonly Hop[]): Table {
   const rows = Object.entries(inNotes).flatMap(([name, rung]) => {
@@ -89,6 +89,6 @@ function notesTable(hops: readonly Hop[]): Table {
     if (again === undefined || kept.includes(none)) return [];
     return [[name, ...kept, again !== null && again > 0 ? 'yes' : 'no']];
   });
-  const head = ['in the notes', 'persistent', 'backlog', 'acknowledged', 'read again'];
+  const head = ['in the notes', 'persistent', 'backlog', 'acknowledged', 'redelivered'];
   return { title: 'As the course notes compare', head, rows };
 }

@@ -85,8 +85,8 @@ export const lockErrata = {
   },
   'worker-never-unlocks': {
     says: {
-      en: 'the worker takes lock:order:<user> with tryLock(), does not unlock it, and returns without a word when it is not free',
-      zh: '消费者用 tryLock() 拿 lock:order:<用户>，用完不 unlock；拿不到就直接 return',
+      en: 'the worker takes lock:order:<user> with tryLock() and does not unlock it; when it is not free, it logs 不允许重复下单 and returns',
+      zh: '消费者用 tryLock() 拿 lock:order:<用户>，用完不 unlock；拿不到就打一行日志“不允许重复下单”，然后 return',
     },
     truth: {
       en: 'The watchdog renews that lock for as long as the process lives. The next order of this user, for another voucher, meets it in another process: it was accepted, and is dropped. One thread hides it, because the lock is its own.',

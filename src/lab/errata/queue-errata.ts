@@ -59,8 +59,8 @@ export const queueErrata = {
       zh: 'RabbitMQ 消费者把 x-retry-count 加一写进 headers，再抛异常；五次之后拒绝',
     },
     truth: {
-      en: 'The header is changed in the copy of the consumer. The broker delivers the original again: the count stays at one, and the message comes back for ever.',
-      zh: '改的是消费者手里那份拷贝。broker 重投的是原来的消息：计数永远是一，消息没完没了地回来。',
+      en: 'The header is changed in the copy of the consumer. Where the broker delivers again, it delivers the original: the count stays at one, and the message comes back for ever. (With the retry of Spring’s listener, in the process, it counts; the notes do not show which one is set.)',
+      zh: '改的是消费者手里那份拷贝。由 broker 重投时，投的是原来的消息：计数永远是一，消息没完没了地回来。（如果用 Spring 监听器在进程内重试，会计数；笔记没有写用的是哪一种。）',
     },
     async play(stage, tell) {
       await stage.lab.provide(['rabbitmq']);
@@ -93,10 +93,13 @@ export const queueErrata = {
     },
   },
   'pubsub-limit': {
-    says: { en: 'PubSub: messages pile up to a limit', zh: 'PubSub：消息堆积有上限' },
+    says: {
+      en: 'PubSub: messages pile up to a limit, that of the consumer’s buffer (right)',
+      zh: 'PubSub：消息堆积有上限，受限于消费者缓冲区（说得对）',
+    },
     truth: {
-      en: 'Nothing piles up in a queue. A subscriber that reads slowly has an output buffer; beyond its limit Redis cuts the connection, and all of it is lost.',
-      zh: '没有队列可以堆积。读得慢的订阅者只有一个输出缓冲区，超过上限 Redis 就断开连接，里面的全丢。',
+      en: 'The limit is that of the output buffer of each subscriber. Beyond it Redis cuts the connection, and all of it is lost.',
+      zh: '上限就是每个订阅者的输出缓冲区。超过上限，Redis 就断开连接，里面的全丢。',
     },
     async play(stage, tell) {
       const redis = stage.connections.redis('admin');

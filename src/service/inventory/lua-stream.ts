@@ -6,8 +6,8 @@
  *   survive, and `replica` waits for one. MySQL's rails refuse a second order of a user.
  * Breaks when. Redis loses acknowledged writes. When it has lost its epoch too, nothing is sold
  *   until it is rebuilt from MySQL.
- * Source. The course notes' last chapter. Added here: declared keys, idempotency, and an order id
- *   that is made before the script runs.
+ * Source. The Java original of the course (hmdp), whose script has the XADD; the notes end with a
+ *   BlockingQueue. Added here: declared keys, idempotency, and an order id made before the script.
  */
 import type { Redis } from 'ioredis';
 import type { SaleKeys } from '../connections/sale-keys.ts';

@@ -3,8 +3,7 @@
  *   there once it is recorded. Another consumer moves back what a dead one had in hand.
  * Holds while. Redis keeps what it acknowledged. Each order is then delivered at least once.
  * Breaks when. The process dies after it took an order from stock and before the LPUSH.
- * Source. Redis, "LMOVE", pattern: reliable queue; the course notes name its predecessor
- *   RPOPLPUSH.
+ * Source. Redis, "LMOVE", pattern: reliable queue. Its predecessor is RPOPLPUSH.
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';

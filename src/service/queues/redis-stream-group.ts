@@ -4,8 +4,8 @@
  * Holds while. Redis keeps what it acknowledged. Each order is then delivered at least once.
  * Breaks when. The process dies after it took an order from stock and before the XADD. One script
  *   closes that gap.
- * Source. Redis, "Streams"; the course notes' last chapter, whose consumers all had one name and
- *   never claimed.
+ * Source. Redis, "Streams"; the course notes (002), whose consumers all have one name and never
+ *   claim.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
