@@ -65,7 +65,8 @@ export function claimThenQueue(redis: Redis, keys: SaleKeys, queue: OrderQueue):
       // A repeated request publishes its order again; the worker records each order id once.
       await queue.publish({ ...order, id: outcome.orderId });
     } catch (error) {
-      const isNotQueued = isServiceError(error, 'ORDER_NOT_QUEUED') || refusesWrites(error);
+      const isNotQueued =
+        isServiceError(error, 'ORDER_NOT_QUEUED', 'QUEUE_FULL') || refusesWrites(error);
       // The claim of a repeated request belongs to the first one, whose order may be queued.
       if (!isNotQueued || outcome.orderId !== id) throw error;
       await runScript(redis, unclaim, touched(order), [id, userId]);

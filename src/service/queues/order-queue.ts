@@ -51,7 +51,8 @@ export interface OrderQueue {
   reserve?(): Reservation | Promise<Reservation>;
   /**
    * Resolves once the queue, by its own standard, owns the order.
-   * @throws ORDER_NOT_QUEUED when it does not have the order; after any other error it may have it.
+   * @throws ORDER_NOT_QUEUED or QUEUE_FULL when it does not have the order; after any other error
+   *   it may have it.
    */
   publish(order: Order): Promise<void>;
   /**
