@@ -15,7 +15,7 @@ import { type Addition, copyWith, type SourceCopy } from '../support/source-copy
 const lock: Addition = {
   rung: 'redis-demo',
   chapter: 3,
-  file: 'locks/redis-demo.ts',
+  file: 'service/locks/redis-demo.ts',
   source: `
     import type { Redis } from 'ioredis';
     import type { Lock } from './lock.ts';
@@ -39,7 +39,7 @@ const lock: Addition = {
 const queue: Addition = {
   rung: 'array-demo',
   chapter: 5,
-  file: 'queues/array-demo.ts',
+  file: 'service/queues/array-demo.ts',
   source: `
     import { setTimeout as sleep } from 'node:timers/promises';
     import type { Order } from '../domain.ts';
@@ -77,7 +77,7 @@ afterAll(() => copy?.remove());
 
 /** Connections of the copy's own class, to a Redis that the lab's workers do not read. */
 async function openConnections(): Promise<Connections> {
-  const { readConfig } = await copy.load('config');
+  const { readConfig } = await copy.load('service/config');
   const opened = await copy.load('service/connections/connections');
   const environment = { ...ownLab.environment, REDIS_URL: quietRedis() };
   const connections = new opened.Connections(readConfig(environment), quiet);

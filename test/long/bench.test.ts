@@ -19,7 +19,7 @@ const mutants = {
 function copyWithMutants(): string {
   const copy = copySources('bench', 'nginx');
   const insert = (file: string, line: RegExp, added: string) => {
-    const path = join(copy, 'src/service/ladder', file);
+    const path = join(copy, 'src', file);
     const text = readFileSync(path, 'utf8');
     expect(text).toMatch(line);
     writeFileSync(
@@ -29,7 +29,7 @@ function copyWithMutants(): string {
   };
   for (const [name, sell] of Object.entries(mutants)) {
     insert(
-      'rungs.ts',
+      'service/ladder/rungs.ts',
       /^export const ladder = \{\n/m,
       `'${name}': rung({
         chapter: 6,

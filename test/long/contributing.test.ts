@@ -46,7 +46,8 @@ describe('all of them', () => {
 
   test('compile', async () => {
     expect(files.map(({ path }) => path.split('/').slice(1, -1).join('/'))).toEqual([
-      ...['locks', 'inventory', 'queues', 'audit/checks', 'lab/faults/redis', 'lab/drills', 'cli'],
+      ...['locks', 'inventory', 'queues', 'audit/checks'].map((folder) => `service/${folder}`),
+      ...['lab/faults/redis', 'lab/drills', 'cli'],
     ]);
     // A new check also has a name in the domain and in the texts: here it takes that of another.
     for (const { path, source } of files)

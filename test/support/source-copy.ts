@@ -33,7 +33,7 @@ export interface Addition {
 
 /** The compiled modules of a copy, with the types of the original. */
 interface Modules {
-  readonly config: typeof import('../../src/service/config.ts');
+  readonly 'service/config': typeof import('../../src/service/config.ts');
   readonly 'service/connections/connections': typeof import('../../src/service/connections/connections.ts');
   readonly 'service/ladder/factories': typeof import('../../src/service/ladder/factories.ts');
   readonly 'service/ladder/open-rung': typeof import('../../src/service/ladder/open-rung.ts');

@@ -169,7 +169,7 @@ function PredictVerdict({ wanted }: { wanted: RunAddress }) {
         <button
           type="button"
           key={outcome}
-          data-verdict={outcome}
+          data-predict={outcome}
           disabled={connection.value !== 'open'}
           onClick={() => predictVerdict(wanted, outcome)}
         >
