@@ -48,6 +48,7 @@ import {
 } from '../support/fault-cases.ts';
 
 testMending('its undo');
+testMending('lab.heal()');
 
 describe('faults together', () => {
   test('heal mends the network before it starts the service, which is not ready without', async () => {

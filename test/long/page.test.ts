@@ -89,8 +89,12 @@ const onStage = (work: Parameters<typeof withStage<void>>[2]) =>
 const saidAgain = (player: string) =>
   withRedis(lab().portOf('redis-lab'), async (redis) => {
     const left = () => redis.pttl(laneKeys.present(player));
-    const before = await left();
-    await waitUntil('the next word of the player', 20_000, async () => (await left()) > before);
+    let last = await left();
+    await waitUntil('the next word of the player', 20_000, async () => {
+      const before = last;
+      last = await left();
+      return last > before;
+    });
   });
 
 test('a buyer at a checkpoint waits for its player, however long that thinks', () =>
