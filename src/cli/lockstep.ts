@@ -4,11 +4,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { workFolders } from '../lab/environment/work-folders.ts';
-import { wrap, wrapLines } from '../lab/report/wrap.ts';
-import { LockstepError } from '../service/errors.ts';
-import { errorInChinese, usageInChinese } from './errors-zh.ts';
+import { usageInChinese } from './errors-zh.ts';
 import { languageOf, languageVariable } from './options.ts';
-import { type AddCommand, exitCodes, printError } from './output.ts';
+import { type AddCommand, exitCodes, printError, tellError } from './output.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -98,20 +96,4 @@ function tellInChinese(command: Command): void {
   for (const each of command.commands) tellInChinese(each);
 }
 
-const cause = (error: Error): string =>
-  error.cause instanceof Error ? ` (${error.cause.message})` : '';
-
-try {
-  await program.parseAsync();
-} catch (error) {
-  if (error instanceof LockstepError) {
-    const message = `${error.message}${cause(error)}`;
-    printError(error.code, message);
-    if (isChinese) console.error(wrap(`${error.code}：${errorInChinese(error.code)}`));
-    console.error(wrapLines(`${error.code}: ${message}`));
-  } else {
-    printError('UNEXPECTED', String(error));
-    console.error(error);
-  }
-  process.exitCode = 2;
-}
+await program.parseAsync().catch((error: unknown) => tellError(error, isChinese));

@@ -2,8 +2,11 @@
 import { relative } from 'node:path';
 import type { Command } from 'commander';
 import type { WorkFolders } from '../lab/environment/work-folders.ts';
+import { wrap, wrapLines } from '../lab/report/wrap.ts';
 import type { Answer } from '../lab/stage/result.ts';
 import type { Verdict } from '../service/domain.ts';
+import { LockstepError } from '../service/errors.ts';
+import { errorInChinese } from './errors-zh.ts';
 
 export type { Answer, WorkFolders };
 
@@ -28,6 +31,22 @@ export function print(json: boolean, data: unknown, text: () => string): void {
 export function printError(code: string, message: string): void {
   if (hasPrinted || !process.argv.includes('--json')) return;
   print(true, { error: { code, message } }, () => message);
+}
+
+const causeOf = ({ cause }: Error): string => (cause instanceof Error ? ` (${cause.message})` : '');
+
+/** An error of ours is told in sentences, any other one with its stack. The exit code is 2. */
+export function tellError(error: unknown, isChinese = false): void {
+  if (error instanceof LockstepError) {
+    const message = `${error.message}${causeOf(error)}`;
+    printError(error.code, message);
+    if (isChinese) console.error(wrap(`${error.code}：${errorInChinese(error.code)}`));
+    console.error(wrapLines(`${error.code}: ${message}`));
+  } else {
+    printError('UNEXPECTED', String(error));
+    console.error(error);
+  }
+  process.exitCode = 2;
 }
 
 /** A path as a person reads it. */

@@ -1,5 +1,5 @@
 /** Every error that the lab, the page and the commands raise: rows, as in service/errors.ts. */
-import { errorMaker, hasCode, type LockstepError } from '../service/errors.ts';
+import { errorMaker, errorTest } from '../service/errors.ts';
 import { didYouMean } from '../service/spelling.ts';
 
 /** By code. A comment says when it is raised. */
@@ -181,8 +181,4 @@ const sentences = {
 export type LabErrorCode = keyof typeof sentences;
 
 export const labError = errorMaker(sentences);
-
-export const isLabError = (
-  error: unknown,
-  ...codes: readonly LabErrorCode[]
-): error is LockstepError => hasCode(error, codes);
+export const isLabError = errorTest<LabErrorCode>();

@@ -346,19 +346,19 @@ type Sentences = Readonly<Record<string, (...values: never[]) => string>>;
 type ValuesOf<Sentence> = Sentence extends (...values: infer Values) => string ? Values : never;
 
 /** @returns a function that makes the error of a code, from the values of its sentence */
-export const errorMaker =
-  <Table extends Sentences>(table: Table) =>
-  <Code extends keyof Table & string>(code: Code, ...values: ValuesOf<Table[Code]>) => {
+export const errorMaker = <Table extends Sentences>(table: Table) =>
+  function make<Code extends keyof Table & string>(code: Code, ...values: ValuesOf<Table[Code]>) {
     const sentence = table[code] as (...values: ValuesOf<Table[Code]>) => string;
-    return new LockstepError(code, sentence(...values));
+    const error = new LockstepError(code, sentence(...values));
+    Error.captureStackTrace(error, make); // Its first line is the place that throws.
+    return error;
   };
 
+/** @returns a function that tells whether something thrown is an error with one of these codes */
+export const errorTest =
+  <Code extends string>() =>
+  (error: unknown, ...codes: readonly Code[]): error is LockstepError =>
+    error instanceof LockstepError && codes.some((code) => code === error.code);
+
 export const serviceError = errorMaker(sentences);
-
-export const hasCode = (error: unknown, codes: readonly string[]): error is LockstepError =>
-  error instanceof LockstepError && codes.includes(error.code);
-
-export const isServiceError = (
-  error: unknown,
-  ...codes: readonly ServiceErrorCode[]
-): error is LockstepError => hasCode(error, codes);
+export const isServiceError = errorTest<ServiceErrorCode>();

@@ -1,7 +1,7 @@
 /** `npm run conformance`: the clauses of a lock on ours and on other packages. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { json, whole } from '../../src/cli/options.ts';
-import { type JsonOption, print, progress, setExitCode } from '../../src/cli/output.ts';
+import { type JsonOption, print, progress, setExitCode, tellError } from '../../src/cli/output.ts';
 import { workFolders } from '../../src/lab/environment/work-folders.ts';
 import { fileLine } from '../../src/lab/report/file-words.ts';
 import { textReport, writeFolder } from '../../src/lab/report/folder.ts';
@@ -62,4 +62,5 @@ await new Command('npm run conformance --')
   )
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2)) // 1: not as claimed.
   .action(conformance)
-  .parseAsync();
+  .parseAsync()
+  .catch((error: unknown) => tellError(error));

@@ -167,6 +167,7 @@ if count > 1 then`,
     red: {
       file: 'test/integration/full-redis.test.ts',
       test: 'redis-reentrant is released',
+      says: 'OOM',
     },
   },
   {

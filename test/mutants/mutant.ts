@@ -22,9 +22,9 @@ export interface Mutant {
   readonly red: { readonly file: string; readonly test: string; readonly says?: string };
 }
 
-/** `rejects` and `resolves` throw the second, `expect.poll` the third. */
+/** `rejects` throws the second, `expect.poll` the third. */
 const assertion =
-  /^(AssertionError: |Error: (promise \w+ .* instead of \w+ing|.*\bexpected .* to \w))/;
+  /^(AssertionError: |Error: (promise resolved .* instead of rejecting|.*\bexpected .* to \w))/;
 
 /** A failure that is an assertion about the defence, and no crash, time-out or slow machine. */
 export function expectRed(message: string, { red }: Mutant): void {

@@ -26,6 +26,22 @@ test('a mutant whose text is missing, or there twice, is refused', () => {
   expect(() => mutated('a a', mutant)).toThrow('m: f has this text 2 times');
 });
 
+test.each([
+  ['AssertionError: expected 1 to be 2', true],
+  ['Error: masters that have the lock: expected 2 to be +0 // Object.is equality', true],
+  ['Error: promise resolved "null" instead of rejecting', true],
+  ['Error: connect ECONNREFUSED 127.0.0.1:6379', false],
+  ['Error: the lock on test:1 was not free in time', false],
+  ['DEADLINE_PASSED: Waited 20 ms for it, and it did not happen.', false],
+])('%s: is it a red test? %s', (message, isRed) => {
+  const mutant: Mutant = {
+    ...{ name: 'm', file: 'f', find: 'a', replace: 'b' },
+    red: { file: 't', test: 't' },
+  };
+  if (isRed) expectRed(message, mutant);
+  else expect(() => expectRed(message, mutant)).toThrow();
+});
+
 describe('without servers', () => {
   const copy = mutation();
   afterAll(() => copy.remove());

@@ -72,6 +72,21 @@ test('the scoreboard has every cell that docs/scoreboard.md has, and each cell t
         expect(schedules[race as RaceName].under, `${row.rung} ${race}`).toBe(faults[index]);
 });
 
+test('the rows that the page is built from are those of the tables in docs', () => {
+  const docs = (path: string) =>
+    readFileSync(new URL(`../../docs/${path}`, import.meta.url), 'utf8');
+  const [scores, races, costs] = ['scoreboard.md', 'races.md', 'benchmarks.md'].map(docs);
+  for (const row of JSON.parse(docs('data/scoreboard.json'))) {
+    const cells = (marks: object) => Object.values(marks).join(' | ');
+    expect.soft(scores).toContain(`| \`${row.rung}\` | ${cells(row.safety)} |`);
+    expect.soft(scores).toContain(` | ${cells(row.outages)} |`);
+  }
+  for (const { rung, one, orders, broken } of JSON.parse(docs('data/orders.json')))
+    expect.soft(races).toContain(`| \`${rung}\` | ${one} | ${orders} | ${broken} |`);
+  for (const { rung, salesPerSecond } of JSON.parse(docs('data/sales.json')))
+    expect.soft(costs).toMatch(new RegExp(`^${rung} +${salesPerSecond} `, 'm'));
+});
+
 test('the reason is that of what was done: nobody listened, or it was heard and lost', async () => {
   vi.stubGlobal('LADDER_ROWS', rows);
   onTestFinished(() => void vi.unstubAllGlobals());

@@ -101,6 +101,7 @@ const directions: readonly [rule: string, of: RegExp, isAllowed: (each: Import) 
       (/^service\/bin\/(api|order-worker)/.test(file) && kind === 'dynamic'),
   ],
   ['the lab knows no page and no command', /^lab\//, ({ name }) => !/^(page|cli)\//.test(name)],
+  ['the texts know the service only', /^texts\//, ({ name }) => /^(service|texts)\//.test(name)],
   ['the page knows no command', /^page\//, ({ name }) => !name.startsWith('cli/')],
   [
     'nothing imports an entry',

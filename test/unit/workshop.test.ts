@@ -1,13 +1,16 @@
 /** The workshop: its pages, its exercises, and what a group is shown. */
+
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { errorInChinese } from '../../src/cli/errors-zh.ts';
 import { addExercise, addHuntBug } from '../../src/cli/exercise.ts';
 import { languageOf } from '../../src/cli/options.ts';
 import { addWorkshop } from '../../src/cli/workshop.ts';
 import { workFolders } from '../../src/lab/environment/work-folders.ts';
 import { erratumNames } from '../../src/lab/errata/errata.ts';
+import { labError } from '../../src/lab/errors.ts';
 import { evidenceIn } from '../../src/lab/report/evidence-zh.ts';
 import { exerciseNames } from '../../src/lab/workshop/exercises.ts';
 import { exerciseNamed } from '../../src/lab/workshop/find-exercise.ts';
@@ -279,6 +282,23 @@ test.each(['docs/errata.md', 'docs/zh/errata.md'])('%s lists the errata by comma
 });
 
 describe('the errors of the command line', () => {
+  /** Of the rows, and of the classes. */
+  const codes = ['src/service/errors.ts', 'src/lab/errors.ts'].flatMap((file) =>
+    [...read(file).matchAll(/^ {2}([A-Z\d_]+): \(|(?:super\(|code = |, )'([A-Z\d_]+)'/gm)].map(
+      ([, row, ofClass]) => row ?? ofClass ?? '',
+    ),
+  );
+
+  test('all have a sentence in Chinese', () => {
+    expect(codes.length).toBeGreaterThan(110);
+    expect(codes).toEqual(expect.arrayContaining(['LEASE_LOST', 'LOCK_MASTERS_MISSING']));
+    for (const code of codes) expect.soft(errorInChinese(code), code).toMatch(/[\u4e00-\u9fff]/);
+  });
+
+  test('are raised where the first line of their stack says', () => {
+    expect(labError('LAB_DOWN').stack?.split('\n')[1]).toContain('workshop.test.ts');
+  });
+
   test.each([
     ['zh', ['race', '--language', 'zh'], undefined],
     ['zh', ['race', '--language=zh'], undefined],

@@ -18,7 +18,7 @@ import { drillVerdict } from './audited.ts';
 import { allRaces } from './demo-plan.ts';
 import type { Drill } from './drill.ts';
 import { hopTables } from './hop-tables.ts';
-import { countHop, drainWithinMs, type Hop, readAgainAt } from './hops.ts';
+import { countHop, drainWithinMs, type Hop, redeliveredAt } from './hops.ts';
 
 export const hops: readonly RaceName[] = [
   'crash-before-publish',
@@ -84,7 +84,7 @@ async function playHop(stage: Stage, name: RaceName, rung: string): Promise<HopP
   const before = stage.injected.length;
   const played = await playRace(stage, name, rung, { drainWithinMs });
   const faultAt = stage.injected.slice(before).at(-1)?.at ?? 0n;
-  const race = name === readAgainAt ? await onceReadAgain(stage, played) : played;
+  const race = name === redeliveredAt ? await onceRedelivered(stage, played) : played;
   const { asClaimed, facts } = race;
   return { race, hop: { rung, hop: name, ...countHop(facts, faultAt), asClaimed } };
 }
@@ -93,7 +93,7 @@ async function playHop(stage: Stage, name: RaceName, rung: string): Promise<HopP
  * The order is in MySQL already, so nothing waits for its second delivery. It comes once the next
  * worker has started, or once the order is claimed; some queues have none. What it did is judged.
  */
-async function onceReadAgain(
+async function onceRedelivered(
   stage: Stage,
   { race, rung, steps, stops, facts }: PlayedRace,
 ): Promise<PlayedRace> {

@@ -3,7 +3,7 @@ import type { RungName } from '../../service/ladder/rungs.ts';
 import { isOutsider } from '../outsiders/with-outsiders.ts';
 import type { RaceName } from '../races/schedules.ts';
 import type { Table } from '../stage/result.ts';
-import { type Hop, readAgainAt } from './hops.ts';
+import { type Hop, redeliveredAt } from './hops.ts';
 
 /** Those that have a row. */
 export const hopTables = (hops: readonly Hop[]): Table[] =>
@@ -58,7 +58,7 @@ function fateText({ hop, never, stuck, twice, seconds }: Hop): string {
   if (never > 0) return '**lost**';
   if (stuck > 0) return '**stuck**';
   if (twice > 0) return '**twice**';
-  if (hop === readAgainAt && seconds === 0) return 'not again';
+  if (hop === redeliveredAt && seconds === 0) return 'not again';
   return seconds === null ? none : `${seconds.toFixed(1)} s`;
 }
 
@@ -84,7 +84,7 @@ function notesTable(hops: readonly Hop[]): Table {
       if (!hop) return none;
       return hop.never > 0 ? 'lost' : 'kept';
     };
-    const again = at(readAgainAt)?.seconds;
+    const again = at(redeliveredAt)?.seconds;
     const kept = [fate('queue-restarts'), fate('worker-away'), fate('worker-dies')];
     if (again === undefined || kept.includes(none)) return [];
     return [[name, ...kept, again !== null && again > 0 ? 'yes' : 'no']];

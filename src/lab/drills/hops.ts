@@ -10,7 +10,7 @@ import type { RaceName } from '../races/schedules.ts';
 export const drainWithinMs = 150_000;
 
 /** The hop after which an order is delivered a second time, by a queue that can. */
-export const readAgainAt: RaceName = 'worker-dies-after-commit';
+export const redeliveredAt: RaceName = 'worker-dies-after-commit';
 
 export interface Hop {
   readonly rung: string;

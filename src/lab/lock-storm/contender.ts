@@ -21,7 +21,7 @@ import type { ContenderTask, LanesOfKey, StormKey } from './kinds.ts';
 import { machineMs } from './records.ts';
 import { openWitness } from './witness.ts';
 
-interface LaneOfKey extends Pick<StormKey, 'key' | 'rung'> {
+interface ContendingLane extends Pick<StormKey, 'key' | 'rung'> {
   readonly lane: number;
 }
 type Style = 'bounded' | 'aborted' | 'long' | 'try';
@@ -118,7 +118,7 @@ function untilBell(key: string): number {
   return bellMs - ((Date.now() - offsetMs) % bellMs);
 }
 
-async function takeTurn(place: LaneOfKey, turn: Turn): Promise<void> {
+async function takeTurn(place: ContendingLane, turn: Turn): Promise<void> {
   const { key, lane } = place;
   const asked = machineMs();
   const refused = (reason: string) => record('refused', { key, lane, reason });
@@ -136,12 +136,17 @@ async function takeTurn(place: LaneOfKey, turn: Turn): Promise<void> {
   );
 }
 
-async function acquire({ key, rung }: LaneOfKey, { style, waitMs, abortMs }: Turn) {
+async function acquire({ key, rung }: ContendingLane, { style, waitMs, abortMs }: Turn) {
   const signal = style === 'aborted' ? AbortSignal.timeout(abortMs) : undefined;
   return locks[rung].acquire(key, { waitMs, ...(signal && { signal }) });
 }
 
-async function enter(place: LaneOfKey, turn: Turn, lease: Lease, asked: number): Promise<void> {
+async function enter(
+  place: ContendingLane,
+  turn: Turn,
+  lease: Lease,
+  asked: number,
+): Promise<void> {
   const { key, lane } = place;
   const { style, sectionMs, enters } = turn;
   lease.assertHeld();
@@ -157,7 +162,7 @@ async function enter(place: LaneOfKey, turn: Turn, lease: Lease, asked: number):
   record('left', { key, lane, section, wrote });
 }
 
-async function enterAgain({ key, rung, lane }: LaneOfKey, outer: Lease): Promise<void> {
+async function enterAgain({ key, rung, lane }: ContendingLane, outer: Lease): Promise<void> {
   const inner = await locks[rung].acquire(key, { waitMs: 0 }).catch(() => undefined);
   if (inner === null && isHeld(outer)) record('re-entry-refused', { key, lane });
   await inner?.release().catch(() => {});

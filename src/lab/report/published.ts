@@ -25,12 +25,16 @@ export const rowsText = (rows: Rows): string =>
   `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]\n`;
 
 const orderRow = ([rung, one, orders, broken]: readonly string[]) => ({
-  ...{ rung, one, orders: Number(orders), broken: Number(broken) },
+  rung,
+  one,
+  orders: Number(orders),
+  broken: Number(broken),
 });
 
 const salesRows = ({ rungs }: RungBenchmark): Rows =>
   rungs.map(({ rung, acceptedPerSecond: { median } }) => ({
-    ...{ rung, salesPerSecond: Math.round(median) },
+    rung,
+    salesPerSecond: Math.round(median),
   }));
 
 const markRows = ({ cells }: Scoreboard): Rows =>

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { choicesIn, laneNames, mostLetters } from '../../lab/choices/letters.ts';
 import { isRungName } from '../../service/ladder/rungs.ts';
 import { eventStream } from './event-stream.ts';
-import type { PlayOrder, Plays } from './plays.ts';
+import type { NewPlay, Plays } from './plays.ts';
 
 export const Rung = z.string().refine(isRungName);
 export const Choices = z
@@ -33,7 +33,7 @@ export interface PlayRoutes {
   /** Of one viewer, in all his tabs. */
   readonly mostPlays: number;
   /** @throws what the viewer may not do. */
-  readonly refuse: (asked: Pick<PlayOrder, 'choices'> & Partial<Pick<PlayOrder, 'rung'>>) => void;
+  readonly refuse: (asked: Pick<NewPlay, 'choices'> & Partial<Pick<NewPlay, 'rung'>>) => void;
 }
 
 export function addPlays(app: Hono<Env>, { plays, room, mostPlays, refuse }: PlayRoutes): void {

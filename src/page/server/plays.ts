@@ -10,9 +10,9 @@ import { labError } from '../../lab/errors.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { Feed } from './feed.ts';
-import { LabReservation, type LabSession } from './seat.ts';
+import { LabReservation, type LabSession } from './lab-reservation.ts';
 
-export interface PlayOrder {
+export interface NewPlay {
   readonly rung: RungName;
   /** They are played at once. */
   readonly choices: string;
@@ -45,7 +45,7 @@ interface Viewer {
 const mostCommands = 64;
 
 export class Plays {
-  readonly #seat: LabReservation;
+  readonly #reservation: LabReservation;
   readonly #viewers = new Map<string, Viewer>();
   /** Of every play that is shown, by its player. */
   readonly #owners = new Map<string, Viewer>();
@@ -55,12 +55,12 @@ export class Plays {
   #usedAt = performance.now();
 
   constructor(folder: string) {
-    this.#seat = new LabReservation(folder, (event) => this.#read(event));
+    this.#reservation = new LabReservation(folder, (event) => this.#read(event));
   }
 
   /** Until they give it back, no command can use it. */
   get haveLab(): boolean {
-    return this.#seat.isTaken;
+    return this.#reservation.isTaken;
   }
 
   feedOf(viewer: string): Feed {
@@ -82,14 +82,17 @@ export class Plays {
   }
 
   /** @returns the id of the play. @throws LockstepError: then the view has none */
-  begin(viewerName: string, wanted: PlayOrder): Promise<string> {
+  begin(viewerName: string, wanted: NewPlay): Promise<string> {
     const viewer = this.#viewer(viewerName);
     const isAlone = rungNamed(wanted.rung).queue !== undefined || hasFaults(wanted.choices);
-    return this.#inTurn((table) => this.#replace(viewer, wanted, table), isAlone ? null : viewer);
+    return this.#inTurn(
+      (session) => this.#replace(viewer, wanted, session),
+      isAlone ? null : viewer,
+    );
   }
 
   /** Ends the play of the view, and that of its comparison. */
-  async #replace(viewer: Viewer, wanted: PlayOrder, table: LabSession): Promise<string> {
+  async #replace(viewer: Viewer, wanted: NewPlay, session: LabSession): Promise<string> {
     const slots = [wanted.slot, wanted.slot.replace('main', 'beside')];
     const ending = slots.flatMap((slot) => viewer.plays.get(slot) ?? []);
     await this.#refuseBroken(wanted.rung, ending);
@@ -101,7 +104,7 @@ export class Plays {
       shown = id;
     };
     try {
-      const play = await this.#beginPlay(viewer, wanted, table, begins);
+      const play = await this.#beginPlay(viewer, wanted, session, begins);
       viewer.plays.set(wanted.slot, play);
       for (const choice of choicesIn(wanted.choices) ?? [])
         await this.#step(viewer, wanted.slot, play, choice);
@@ -114,7 +117,7 @@ export class Plays {
 
   #beginPlay(
     viewer: Viewer,
-    wanted: PlayOrder,
+    wanted: NewPlay,
     { stage, rowWaits }: LabSession,
     begins: (id: string) => void,
   ): Promise<ChoicePlay> {
@@ -187,7 +190,7 @@ export class Plays {
     await this.#command(async () => {
       for (const viewer of this.#viewers.values())
         for (const slot of [...viewer.plays.keys()]) await this.#giveUp(viewer, slot);
-      await this.#seat.leave();
+      await this.#reservation.leave();
     });
   }
 
@@ -236,7 +239,7 @@ export class Plays {
   }
 
   async leaveAfter(idleMs: number): Promise<void> {
-    if (this.#seat.isTaken && performance.now() - this.#usedAt > idleMs) await this.leave();
+    if (this.#reservation.isTaken && performance.now() - this.#usedAt > idleMs) await this.leave();
   }
 
   /** @param viewer it concerns his plays alone; null: nothing else moves meanwhile */
@@ -253,8 +256,8 @@ export class Plays {
     return viewer.turn.runExclusive(() => this.#commands.runExclusive(used));
   }
 
-  #inTurn<T>(work: (table: LabSession) => Promise<T>, viewer: Viewer | null = null): Promise<T> {
-    return this.#command(async () => work(await this.#seat.take()), viewer);
+  #inTurn<T>(work: (session: LabSession) => Promise<T>, viewer: Viewer | null = null): Promise<T> {
+    return this.#command(async () => work(await this.#reservation.take()), viewer);
   }
 
   /** A play that failed is over: it proves nothing. */

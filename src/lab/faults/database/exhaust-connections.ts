@@ -36,8 +36,11 @@ export const exhaustConnections = (database: string): WatchedFault => ({
     const undo = async () => {
       const allow = (by: Connection) => allowConnections(by, mostConnections);
       // Where the database was stopped meanwhile, this connection of root is lost.
-      await allow(root).catch(() => asDatabaseRoot(data, allow));
-      for (const connection of taken) connection.destroy();
+      try {
+        await allow(root).catch(() => asDatabaseRoot(data, allow));
+      } finally {
+        for (const connection of taken) connection.destroy();
+      }
     };
     try {
       await allowConnections(root, fewest);

@@ -29,9 +29,9 @@ const thinkingSeconds = 3_600;
 export class LabReservation {
   readonly #folder: string;
   readonly #reader: Reader;
-  #table: Promise<LabSession> | undefined;
+  #session: Promise<LabSession> | undefined;
   #left: Promise<void> = Promise.resolve();
-  #stand: () => void = () => {};
+  #giveBack: () => void = () => {};
 
   constructor(folder: string, reader: Reader) {
     this.#folder = folder;
@@ -39,56 +39,56 @@ export class LabReservation {
   }
 
   get isTaken(): boolean {
-    return this.#table !== undefined;
+    return this.#session !== undefined;
   }
 
   /** @throws LAB_BUSY when a command has the lab; LAB_NOT_RUNNING, LAB_HAS_FAULT */
   async take(): Promise<LabSession> {
-    if (!this.#table) await this.#left.catch(() => {});
-    this.#table ??= this.#sit();
-    return this.#table;
+    if (!this.#session) await this.#left.catch(() => {});
+    this.#session ??= this.#reserve();
+    return this.#session;
   }
 
   /** Resolves when the lab is as it was. @throws what kept it from that */
   async leave(): Promise<void> {
-    this.#stand();
+    this.#giveBack();
     await this.#left;
   }
 
-  #sit(): Promise<LabSession> {
+  #reserve(): Promise<LabSession> {
     return new Promise((resolve, reject) => {
-      const standing = new Promise<void>((stand) => {
-        this.#stand = stand;
+      const givenBack = new Promise<void>((giveBack) => {
+        this.#giveBack = giveBack;
       });
-      this.#left = this.#use(resolve, standing).finally(() => {
-        this.#table = undefined;
+      this.#left = this.#use(resolve, givenBack).finally(() => {
+        this.#session = undefined;
       });
-      this.#left.catch(reject); // After the table is there, `leave` tells it.
+      this.#left.catch(reject); // Once the session is there, `leave` tells it.
     });
   }
 
-  async #use(ready: (table: LabSession) => void, standing: Promise<void>): Promise<void> {
+  async #use(ready: (session: LabSession) => void, givenBack: Promise<void>): Promise<void> {
     if (!Lab.running(this.#folder)) {
       await alone(this.#folder, async () => {}); // A command may be restarting the service.
       if (!Lab.running(this.#folder)) throw labError('LAB_NOT_RUNNING');
     }
-    const play: Work<void> = (lab, signal) => this.#play(lab, signal, ready, standing);
+    const play: Work<void> = (lab, signal) => this.#play(lab, signal, ready, givenBack);
     await withLab(this.#folder, () => {}, play);
   }
 
   async #play(
     lab: Lab,
     signal: AbortSignal,
-    ready: (table: LabSession) => void,
-    standing: Promise<void>,
+    ready: (session: LabSession) => void,
+    givenBack: Promise<void>,
   ): Promise<void> {
     const data = lab.dataFolder(lab.database);
-    signal.addEventListener('abort', () => this.#stand());
+    signal.addEventListener('abort', () => this.#giveBack());
     const onStage = async (stage: Stage) => {
       await serveLanes(stage, laneNames.length);
       await withRowWaits(lab, async (rowWaits) => {
         ready({ stage, rowWaits });
-        await standing;
+        await givenBack;
       });
     };
     await asDatabaseRoot(data, (root) => setRowWait(root, thinkingSeconds));
