@@ -59,6 +59,9 @@ export async function widerThanAPhone(tab: Page): Promise<number> {
 /** @returns how many pixels of the page are not on the projector, in each direction */
 export async function beyondTheProjector(tab: Page): Promise<number[]> {
   await tab.setViewportSize(projector);
+  // The lanes are drawn anew for the width a moment later.
+  const fits = () => document.documentElement.scrollHeight <= innerHeight;
+  await tab.waitForFunction(fits, undefined, { timeout: 5_000 }).catch(() => {});
   return tab.evaluate(() => {
     const { scrollWidth, scrollHeight } = document.documentElement;
     return [scrollWidth - innerWidth, scrollHeight - innerHeight];
