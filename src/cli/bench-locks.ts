@@ -1,10 +1,11 @@
 import { beginCpuPeriod } from '../lab/benchmarks/cpu-by-role.ts';
+import { otherWorkText, targetsTable } from '../lab/benchmarks/figure-text.ts';
 import { labProcesses } from '../lab/benchmarks/lab-processes.ts';
 import {
   benchmarkLocks,
   type LockCost,
+  lockTable,
   lockTarget,
-  shareOfFloor,
 } from '../lab/benchmarks/lock-benchmark.ts';
 import { machineTime, otherShare } from '../lab/benchmarks/other-work.ts';
 import {
@@ -15,12 +16,11 @@ import {
 import { spreadOfKnown } from '../lab/benchmarks/spread.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
-import { otherWorkText, targetsText } from '../lab/report/bench-text.ts';
 import type { OwnReport } from '../lab/report/experiment-report.ts';
 import { fileLine } from '../lab/report/file-words.ts';
 import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
-import { plainTable } from '../lab/report/tables.ts';
+import { blocksText } from '../lab/report/result-text.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
 import { json } from './options.ts';
 import type { AddCommand, JsonOption } from './output.ts';
@@ -69,12 +69,13 @@ const lockCosts: Experiment<object, LockCosts> = {
 
 function lockReport({ costs, otherWork }: LockCosts, run: MeasuredRun): OwnReport {
   const missing = missingForRedisson();
-  const report = [
-    text(costs),
+  const report = blocksText([
+    lockTable(costs),
+    ...targetsTable([lockTarget(costs)]),
     otherWorkText(spreadOfKnown([otherWork])),
     ...(missing === null ? [] : [missingText(missing)]),
     runText(run),
-  ].join('\n\n');
+  ]);
   return {
     files: { 'costs.json': costs, ...textReport('The cost of each lock', report) },
     data: () => costs,
@@ -99,24 +100,4 @@ const missingText = (what: string): string => `REDISSON IS MISSING, and has no r
 function onLockMaster({ environment }: Lab): Pick<Lab, 'environment'> {
   const [first = ''] = (environment['REDLOCK_URLS'] ?? '').split(',');
   return { environment: { ...environment, REDIS_URL: first } };
-}
-
-function text(costs: readonly LockCost[]): string {
-  const rows = costs.map(({ lock, alone, contended }) => [
-    lock,
-    String(alone.cyclesPerSecond),
-    shareOfFloor(costs, lock)?.median.toFixed(2) ?? '–',
-    alone.p99Ms.toFixed(2),
-    contended ? String(contended.cyclesPerSecond) : '–',
-    contended?.p99Ms.toFixed(1) ?? '–',
-    contended?.commandsPerCycle.toFixed(1) ?? '–',
-  ]);
-  return `${plainTable(['lock', 'alone/s', '÷ floor', 'p99', '50 at once/s', 'p99', 'commands'], rows)}
-
-alone/s       cycles (acquire, release) per second, one after the other; p99 in ms
-÷ floor       the share of two raw script calls, of each round; SET and DEL cost less
-50 at once/s  cycles per second with fifty contenders; p99 of their wait, in ms
-commands      sent to Redis for each of these cycles
-
-${targetsText([lockTarget(costs)])}`;
 }

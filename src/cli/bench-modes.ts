@@ -1,28 +1,25 @@
 /** The ways to measure of `bench`: what runs, and for how long by default. */
-import { benchmarkBeside } from '../lab/benchmarks/beside-benchmark.ts';
-import { benchmarkBuckets } from '../lab/benchmarks/bucket-benchmark.ts';
-import { benchmarkFlood } from '../lab/benchmarks/flood-benchmark.ts';
-import { benchmarkGrowth, refuseManyByHttp } from '../lab/benchmarks/growth-benchmark.ts';
+import { benchmarkBeside, besideReport } from '../lab/benchmarks/beside-benchmark.ts';
+import { benchmarkBuckets, bucketsReport } from '../lab/benchmarks/bucket-benchmark.ts';
+import { benchmarkFlood, floodReport } from '../lab/benchmarks/flood-benchmark.ts';
+import {
+  benchmarkGrowth,
+  growthReport,
+  refuseManyByHttp,
+} from '../lab/benchmarks/growth-benchmark.ts';
 import type { Bench } from '../lab/benchmarks/measure.ts';
 import { type OtherService, readOtherService } from '../lab/benchmarks/other-service.ts';
-import { benchmarkProfile } from '../lab/benchmarks/profile-benchmark.ts';
+import { benchmarkProfile, profileReport } from '../lab/benchmarks/profile-benchmark.ts';
 import { benchmarkPurchase } from '../lab/benchmarks/purchase-benchmark.ts';
-import { benchmarkQueues } from '../lab/benchmarks/queue-benchmark.ts';
-import { benchmarkRates } from '../lab/benchmarks/rate-benchmark.ts';
-import { benchmarkRungs } from '../lab/benchmarks/rung-benchmark.ts';
-import { saturate } from '../lab/benchmarks/saturation.ts';
+import { purchaseReport } from '../lab/benchmarks/purchase-report.ts';
+import { benchmarkQueues, queuesReport } from '../lab/benchmarks/queue-benchmark.ts';
+import { benchmarkRates, ratesReport } from '../lab/benchmarks/rate-benchmark.ts';
+import { benchmarkRungs, rungsReport } from '../lab/benchmarks/rung-benchmark.ts';
+import { saturate, saturationReport } from '../lab/benchmarks/saturation.ts';
 import type { BenchmarkResult } from '../lab/benchmarks/targets.ts';
-import { benchmarkWaiting } from '../lab/benchmarks/waiting-benchmark.ts';
-import { besideText } from '../lab/report/bench-beside-text.ts';
-import { bucketsText } from '../lab/report/bench-buckets-text.ts';
-import { floodText } from '../lab/report/bench-flood-text.ts';
-import { profileText } from '../lab/report/bench-profile-text.ts';
-import { queuesText } from '../lab/report/bench-queues-text.ts';
-import { ratesText } from '../lab/report/bench-rates-text.ts';
-import { saturationText } from '../lab/report/bench-saturation-text.ts';
-import { growthText, purchaseText, rungsText } from '../lab/report/bench-text.ts';
-import { waitingText } from '../lab/report/bench-waiting-text.ts';
+import { benchmarkWaiting, waitingReport } from '../lab/benchmarks/waiting-benchmark.ts';
 import { flameGraph } from '../lab/report/flame-graph.ts';
+import type { Block } from '../lab/stage/table.ts';
 import { type RungName, rungNames } from '../service/ladder/rungs.ts';
 
 /** The words after `bench`, and what they measure. */
@@ -62,7 +59,7 @@ export interface Mode {
 
 export interface Measurement {
   readonly result: BenchmarkResult;
-  readonly text: string;
+  readonly report: readonly Block[];
   /** More files for its folder, by name. */
   readonly files?: Readonly<Record<string, string>>;
 }
@@ -73,7 +70,7 @@ const purchase: Mode = {
   rounds: 5,
   run: async (bench, rounds) => {
     const result = await benchmarkPurchase(bench, rounds);
-    return { result, text: purchaseText(result) };
+    return { result, report: purchaseReport(result) };
   },
 };
 
@@ -86,7 +83,7 @@ const rungs = (
   ...{ name, seconds, rounds },
   run: async (bench, times) => {
     const result = await benchmarkRungs(bench, names, times);
-    return { result, text: rungsText(result) };
+    return { result, report: rungsReport(result) };
   },
 });
 
@@ -94,7 +91,7 @@ const saturation = (rung: RungName, first?: number): Mode => ({
   ...{ name: 'bench-saturate', seconds: 5, rounds: 1 },
   run: async (bench) => {
     const result = await saturate(bench, rung, first);
-    return { result, text: saturationText(result) };
+    return { result, report: saturationReport(result) };
   },
 });
 
@@ -102,7 +99,7 @@ const rates: Mode = {
   ...{ name: 'bench-rates', seconds: 3, rounds: 1 },
   run: async (bench) => {
     const result = await benchmarkRates(bench);
-    return { result, text: ratesText(result) };
+    return { result, report: ratesReport(result) };
   },
 };
 
@@ -111,7 +108,7 @@ const profile = (rung: RungName): Mode => ({
   run: async (bench) => {
     const { result, tree } = await benchmarkProfile(bench, rung);
     const files = { 'flame-graph.svg': flameGraph(tree) };
-    return { result, text: profileText(result), files };
+    return { result, report: profileReport(result), files };
   },
 });
 
@@ -119,7 +116,7 @@ const buckets: Mode = {
   ...{ name: 'bench-buckets', seconds: 4, rounds: 5 },
   run: async (bench, rounds) => {
     const result = await benchmarkBuckets(bench, rounds);
-    return { result, text: bucketsText(result) };
+    return { result, report: bucketsReport(result) };
   },
 };
 
@@ -127,7 +124,7 @@ const queues: Mode = {
   ...{ name: 'bench-queues', seconds: 5, rounds: 3 },
   run: async (bench, rounds) => {
     const result = await benchmarkQueues(bench, rounds);
-    return { result, text: queuesText(result) };
+    return { result, report: queuesReport(result) };
   },
 };
 
@@ -135,7 +132,7 @@ const flood = (rate: number): Mode => ({
   ...{ name: 'bench-flood', seconds: 6, rounds: 1 },
   run: async (bench) => {
     const result = await benchmarkFlood(bench, rate);
-    return { result, text: floodText(result) };
+    return { result, report: floodReport(result) };
   },
 });
 
@@ -146,7 +143,7 @@ const waiting = (rung: RungName, rate: number, line: number): Mode => ({
   ...{ name: 'bench-waiting', seconds: 6, rounds: 1 },
   run: async (bench) => {
     const result = await benchmarkWaiting(bench, rung, rate, line);
-    return { result, text: waitingText(result) };
+    return { result, report: waitingReport(result) };
   },
 });
 
@@ -156,7 +153,7 @@ function growth(rung: RungName, orders: number, byScript: boolean): Mode {
     ...{ name: byScript ? 'bench-orders-by-script' : 'bench-orders', seconds: 2, rounds: 1 },
     run: async (bench) => {
       const result = await benchmarkGrowth(bench, rung, orders, byScript);
-      return { result, text: growthText(result) };
+      return { result, report: growthReport(result) };
     },
   };
 }
@@ -165,7 +162,7 @@ const beside = (other: OtherService): Mode => ({
   ...{ name: 'bench-beside', seconds: 4, rounds: 5 },
   run: async (bench, rounds) => {
     const result = await benchmarkBeside(bench, other, rounds);
-    return { result, text: besideText(result) };
+    return { result, report: besideReport(result) };
   },
 });
 

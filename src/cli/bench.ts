@@ -6,6 +6,7 @@ import type { OwnReport } from '../lab/report/experiment-report.ts';
 import { fileLine } from '../lab/report/file-words.ts';
 import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
+import { blocksText } from '../lab/report/result-text.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
 import { instancesByDefault } from '../service/config.ts';
 import { serviceError } from '../service/errors.ts';
@@ -122,8 +123,8 @@ const measuring = (mode: Mode, recorded: RecordedFigures): Experiment<Load, Meas
   },
 });
 
-function benchReport({ result, text, files }: Measurement, run: MeasuredRun): OwnReport {
-  const report = `${text}\n\n${runText(run)}`;
+function benchReport({ result, report: blocks, files }: Measurement, run: MeasuredRun): OwnReport {
+  const report = blocksText([...blocks, runText(run)]);
   return {
     files: { 'bench.json': { ...run, ...result }, ...textReport(run.command, report), ...files },
     data: () => result,

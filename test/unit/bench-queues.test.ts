@@ -1,7 +1,12 @@
 /** `bench queues`: what it computes from a load, and prints. */
 import { expect, test } from 'vitest';
-import { faultsOfRun, type Run, rowOf } from '../../src/lab/benchmarks/queue-benchmark.ts';
-import { queuesText } from '../../src/lab/report/bench-queues-text.ts';
+import {
+  faultsOfRun,
+  queuesReport,
+  type Run,
+  rowOf,
+} from '../../src/lab/benchmarks/queue-benchmark.ts';
+import { blocksText } from '../../src/lab/report/result-text.ts';
 import { tooWide } from './terminal.ts';
 
 const answered = (count: number, outcome: 'accepted' | 'refused' | 'unknown', reason?: string) =>
@@ -43,10 +48,11 @@ test('an order whose outcome is unknown may be there, or not', () => {
 
 test('prints the drain rate of a backlog, and none for a queue that keeps up', () => {
   const keepsUp = { ...run, recordedInTime: 990, drainSeconds: 0.1 };
-  const text = queuesText({
+  const report = queuesReport({
     ...{ seconds: 2, instances: 4, targets: [], faults: [], rounds: 1 },
     ...{ bullmqPerSecond: 333, rate: 500, rows: [row, rowOf('lua-stream', [keepsUp])] },
   });
+  const text = blocksText(report);
   expect(text).toMatch(/^bullmq \* +500 +200 +600 +600\.\.600 +3\.0 +200$/m);
   expect(text).toMatch(/^lua-stream +500 +495 +10 +10\.\.10 +0\.1 +–$/m);
   expect(tooWide(text)).toEqual([]);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { faultsOfEnd } from '../../src/lab/benchmarks/bucket-benchmark.ts';
+import { bucketsReport, faultsOfEnd } from '../../src/lab/benchmarks/bucket-benchmark.ts';
 import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
 import { faultsOfSale, legitimateRefusals } from '../../src/lab/benchmarks/faults-of-figures.ts';
 import { flatness, type GrowthRow, marksUpTo } from '../../src/lab/benchmarks/growth-benchmark.ts';
@@ -22,13 +22,13 @@ import {
   faultsOfStep,
   reasonsAgainst,
   type SaturationStep,
+  saturationReport,
 } from '../../src/lab/benchmarks/saturation.ts';
 import { figuresOfScript } from '../../src/lab/benchmarks/script-buyer.ts';
 import { type RateLimits, searchRate } from '../../src/lab/benchmarks/search-rate.ts';
 import { spreadOf, spreadOfKnown } from '../../src/lab/benchmarks/spread.ts';
 import { fallen, judgeTarget } from '../../src/lab/benchmarks/targets.ts';
-import { bucketsText } from '../../src/lab/report/bench-buckets-text.ts';
-import { saturationText } from '../../src/lab/report/bench-saturation-text.ts';
+import { blocksText } from '../../src/lab/report/result-text.ts';
 import { ladder, rungNames } from '../../src/service/ladder/rungs.ts';
 import { cpu, cpuOf, exactly, measured } from './bench-figures.ts';
 import { tooWide } from './terminal.ts';
@@ -323,12 +323,12 @@ describe('a voucher in buckets', () => {
     const row = (buckets: number) => ({
       ...{ buckets, acceptedPerSecond: spread, mastersCpu: [used, used, used], apiCpu: used, end },
     });
-    const text = bucketsText({
+    const report = bucketsReport({
       ...{ seconds: 4, connections: 128, rounds: 5, instances: 4, masters: 3, otherWork: used },
       ...{ endOfStock: { stock: 1_200, users: 1_320 }, rows: [1, 2, 3, 4].map(row) },
       ...{ targets: [], faults: [] },
     });
-    expect(tooWide(text)).toEqual([]);
+    expect(tooWide(blocksText(report))).toEqual([]);
   });
 });
 
@@ -365,10 +365,12 @@ describe('the curve of the highest rate', () => {
   });
   const steps = [step(12_000, 20, true), step(12_000, 90.1, false), step(12_000, 30, true)];
   const textOf = (best: number | null) =>
-    saturationText({
-      ...{ rung: 'mutex-inside-transaction', seconds: 5, instances: 4, mostP99Ms: 50 },
-      ...{ best, steps: [...steps, step(18_000, 12_345.6, false)], targets: [], faults: [] },
-    });
+    blocksText(
+      saturationReport({
+        ...{ rung: 'mutex-inside-transaction', seconds: 5, instances: 4, mostP99Ms: 50 },
+        ...{ best, steps: [...steps, step(18_000, 12_345.6, false)], targets: [], faults: [] },
+      }),
+    );
 
   test('has a line for each rate, and a headline with every measurement of it', () => {
     const text = textOf(12_000);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
+  besideReport,
   faultsOfSeller,
   ratiosOf,
   type SellerRound,
@@ -12,7 +13,7 @@ import {
 import type { Measured } from '../../src/lab/benchmarks/measure.ts';
 import { readOtherService } from '../../src/lab/benchmarks/other-service.ts';
 import { spreadOf } from '../../src/lab/benchmarks/spread.ts';
-import { besideText } from '../../src/lab/report/bench-beside-text.ts';
+import { blocksText } from '../../src/lab/report/result-text.ts';
 import { withCode } from '../support/with-code.ts';
 import { cpuOf, exactly, measured } from './bench-figures.ts';
 import { tooWide } from './terminal.ts';
@@ -119,7 +120,7 @@ test('the text fits 80 columns, and has no figure for what a service does not na
     ...{ recorded: exactly(1), duringPerSecond: exactly(12_345), afterPerSecond: exactly(123) },
     ...{ drainSeconds: exactly(123.4), perSecond: exactly(123) },
   };
-  const text = besideText({
+  const report = besideReport({
     ...{ seconds: 4, connections: 128, rounds: 5, instances: 4, otherWork: exactly(0) },
     sellers: [
       { name: 'lockstep', ...speeds, cpu: costs(100), recording },
@@ -128,6 +129,7 @@ test('the text fits 80 columns, and has no figure for what a service does not na
     ratios: { accepted: exactly(2), recorded: null, p99: exactly(0.5) },
     ...{ targets: [], faults: [] },
   });
+  const text = blocksText(report);
   expect(tooWide(text)).toEqual([]);
   expect(text).toMatch(/sixteen-columns- +(– +){7}\?/);
   expect(text).toContain('NOBODY COUNTED THE ORDERS of sixteen-columns-: ');

@@ -1,7 +1,7 @@
 /** A report names the servers that its run really had. */
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { describeMachine, machineLine } from '../../src/lab/report/machine.ts';
+import { describeMachine, machineLine, versionLine } from '../../src/lab/report/machine.ts';
 
 const hasMysql = existsSync('.lockstep/mysql/usr/sbin/mysqld');
 
@@ -11,6 +11,12 @@ test('a run on MariaDB is labelled with the version of MariaDB', async () => {
 
 test.skipIf(!hasMysql)('a run on MySQL is labelled with the version of MySQL', async () => {
   expect((await describeMachine('mysql'))['database']).toMatch(/^mysqld +Ver \d+\./);
+});
+
+test('a version is none of the warnings of the program that says it', () => {
+  const warning = '2026-11-29  8:21:31 0 [Warning] failed to retrieve the MAC address';
+  const version = 'mariadbd  Ver 10.11.19-MariaDB-0+deb12u1';
+  expect(versionLine(`${warning}\n${version}\n`)).toBe(version);
 });
 
 test('a machine in one line has the versions as numbers', () => {

@@ -25,6 +25,7 @@ import {
 import { phaseTable } from '../../src/lab/drills/phases.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
+import { meaningIn } from '../../src/lab/stage/result.ts';
 import { audit } from '../../src/service/audit/audit.ts';
 import type { Finding } from '../../src/service/audit/finding.ts';
 import type { CheckName, Verdict } from '../../src/service/domain.ts';
@@ -114,7 +115,7 @@ describe('an outage of lock servers', () => {
     expect(text).toMatch(/^away +so many of the refused: lock-service-unavailable$/m);
     for (const [name, says] of Object.entries(table.legend ?? {})) {
       expect(table.head).toContain(name);
-      for (const language of languages) expect(says[language]).not.toBe('');
+      for (const language of languages) expect(meaningIn(language, says)).not.toBe('');
     }
   });
 

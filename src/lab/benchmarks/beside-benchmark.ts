@@ -3,10 +3,21 @@
  * the machine hits both. One function measures both. An answer counts when it says that it sold,
  * and an order when it is in the database.
  */
+
 import { isServiceError } from '../../service/errors.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import type { RoleProcess } from './cpu-by-role.ts';
+import type { Table } from '../stage/result.ts';
+import { type Block, type Column, tableOf } from '../stage/table.ts';
+import { type CpuRole, cpuRoles, type RoleProcess } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfRecording } from './faults-of-figures.ts';
+import {
+  faultsText,
+  medianText,
+  rangeText,
+  roundsText,
+  sumText,
+  targetsTable,
+} from './figure-text.ts';
 import { labProcesses } from './lab-processes.ts';
 import {
   type Bench,
@@ -239,4 +250,83 @@ export function faultsOfSeller(name: string, round: SellerRound, connections: nu
   if (!recording) return faults;
   const { recorded } = recording;
   return [...faults, ...faultsOfRecording(name, accepted, recorded, purchase.broken + connections)];
+}
+
+export function besideReport(result: BesideBenchmark): Block[] {
+  const { sellers, targets, faults } = result;
+  const uncounted = sellers.filter(({ recording }) => !recording).map(({ name }) => name);
+  return [
+    tableOf('', sellers, speedColumns),
+    tableOf('', sellers, recordingColumns, { legend }),
+    cpuTable(sellers),
+    ratiosTable(result),
+    ...targetsTable(targets),
+    roundsText(result),
+    uncounted.length > 0 && faults.length === 0
+      ? `Every answer was the expected one.\n${uncountedText(uncounted)}`
+      : faultsText(result),
+  ];
+}
+
+const uncountedText = (names: readonly string[]): string =>
+  `NOBODY COUNTED THE ORDERS of ${names.join(' and ')}: what it says is believed.`;
+
+const speedColumns: readonly Column<SellerFigures>[] = [
+  ['service', ({ name }) => name],
+  ['accepted/s', ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
+  ['least..most', ({ acceptedPerSecond }) => rangeText(acceptedPerSecond)],
+  ['p50 ms', ({ p50Ms }) => medianText(p50Ms, 1)],
+  ['p99 ms', ({ p99Ms }) => medianText(p99Ms, 1)],
+  ['least..most', ({ p99Ms }) => rangeText(p99Ms)],
+];
+
+const recorded = ({ recording }: SellerFigures, figure: keyof Recording, digits = 0): string =>
+  medianText(recording?.[figure] ?? null, digits);
+
+const recordingColumns: readonly Column<SellerFigures>[] = [
+  ['recorded/s', ({ name }) => name],
+  ['during', (seller) => recorded(seller, 'duringPerSecond')],
+  ['after', (seller) => recorded(seller, 'afterPerSecond')],
+  ['all after s', (seller) => recorded(seller, 'drainSeconds', 1)],
+  ['of both', (seller) => recorded(seller, 'perSecond')],
+];
+
+const legend = {
+  during: 'orders that came into the database in each second of the load',
+  after: 'in each second after the load, until all were there',
+  'of both': 'accepted orders in the database, in each second of both',
+};
+
+/** A service names its processes; what it does not name has no figure. */
+function cpuTable(sellers: readonly SellerFigures[]): Table {
+  const servers = cpuRoles.filter((role) => role !== 'load');
+  const isNamed = ({ cpu }: SellerFigures, role: CpuRole) => cpu[role]?.median !== 0;
+  const sum = (seller: SellerFigures): string => {
+    const named = servers.filter((role) => isNamed(seller, role));
+    return named.length > 0 ? sumText(named.map((role) => seller.cpu[role])) : '?';
+  };
+  return tableOf('CPU microseconds per request, by process (kernel accounting)', sellers, [
+    ['service', ({ name }) => name],
+    ...(['load', ...servers] as const).map(
+      (role): Column<SellerFigures> => [
+        role,
+        (seller) => (isNamed(seller, role) ? medianText(seller.cpu[role], 1) : '–'),
+      ],
+    ),
+    ['sum', sum],
+  ]);
+}
+
+function ratiosTable({ sellers, ratios }: BesideBenchmark): Table {
+  const [ours, theirs] = sellers.map(({ name }) => name);
+  const rows: readonly (readonly [name: string, ratio: Spread | null])[] = [
+    ['accepted/s', ratios.accepted],
+    ['accepted and recorded/s', ratios.recorded],
+    ['p99', ratios.p99],
+  ];
+  return tableOf('', rows, [
+    [`${ours} ÷ ${theirs}`, ([name]) => name],
+    ['median', ([, ratio]) => medianText(ratio, 2)],
+    ['least..most', ([, ratio]) => (ratio ? rangeText(ratio, 2) : '')],
+  ]);
 }

@@ -4,18 +4,22 @@
  * master is its CPU time for each order: that time is the limit of a sale. The end of stock shows
  * what buckets cost: units that nobody could buy, and users who were turned away wrongly.
  */
+
 import { type Connections, readEpoch } from '../../service/connections/connections.ts';
 import { saleKeys } from '../../service/connections/sale-keys.ts';
 import { stockOfBuckets } from '../../service/inventory/shared/bucket-stock.ts';
 import { type EndFigures, type EndOfStock, endFigures } from '../drills/hot-voucher-figures.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import { type RedisMasters, startSaleMasters } from '../environment/redis-masters.ts';
+import type { Table } from '../stage/result.ts';
+import { type Block, tableOf } from '../stage/table.ts';
 import { byBucket } from '../workload/by-bucket.ts';
 import { putOnSale } from '../workload/create-voucher.ts';
 import { drained } from '../workload/drained.ts';
 import { endSales } from '../workload/end-sales.ts';
 import { buySteadily, onePurchaseEach } from '../workload/steady-purchases.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
+import { faultsText, medianText, rangeText, roundsText, sumText } from './figure-text.ts';
 import { type Bench, type MeasuredSale, measureSale } from './measure.ts';
 import { cpuBetween, readCpu } from './process-cpu.ts';
 import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
@@ -169,3 +173,69 @@ export function faultsOfEnd({ buckets, end }: Pick<BucketRow, 'buckets' | 'end'>
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${buckets} buckets, the end of stock: ${count} ${name}`);
 }
+
+export function bucketsReport(result: BucketBenchmark): Block[] {
+  const { rows, masters } = result;
+  return [
+    `lua-buckets: one hot voucher on ${masters} masters of a Redis Cluster`,
+    loadTable(rows),
+    `Compare the column "busiest": masters, instances and load share two cores, so
+a second master has no core of its own, and accepted/s cannot grow.`,
+    endTable(result),
+    `Different users, one voucher with stock for all. ${roundsText(result)}`,
+    faultsText(result),
+  ];
+}
+
+const busiestOf = ({ mastersCpu }: BucketRow): Spread | null => mastersCpu[0] ?? null;
+
+function ordersOfBusiest(row: BucketRow): string {
+  const busiest = busiestOf(row);
+  return busiest ? (1e6 / busiest.median).toFixed(0) : '?';
+}
+
+const loadTable = (rows: readonly BucketRow[]): Table =>
+  tableOf(
+    '',
+    rows,
+    [
+      ['buckets', ({ buckets }) => buckets],
+      ['accepted/s', ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
+      ['least..most', ({ acceptedPerSecond }) => rangeText(acceptedPerSecond)],
+      ['busiest', (row) => medianText(busiestOf(row), 1)],
+      ['least..most', (row) => rangeText(busiestOf(row), 1)],
+      ['orders/s', ordersOfBusiest],
+      ['all', ({ mastersCpu }) => sumText(mastersCpu, 1)],
+      ['api', ({ apiCpu }) => medianText(apiCpu)],
+    ],
+    {
+      legend: {
+        busiest: 'CPU microseconds of the busiest master for each accepted order',
+        'orders/s': 'what this master could sell with a core of its own',
+        all: 'of the three masters together; api: of all instances',
+      },
+    },
+  );
+
+const endTable = ({ endOfStock: { stock, users }, rows }: BucketBenchmark): Table =>
+  tableOf(
+    `The end of stock: ${stock} units, ${users} users at once`,
+    rows,
+    [
+      ['buckets', ({ buckets }) => buckets],
+      ['oversold', ({ end }) => end.oversold],
+      ['stranded', ({ end }) => end.stranded],
+      ['wrongly', ({ end }) => end.soldOutWrongly],
+      ['retry', ({ end }) => end.askedToRetry],
+      ['transfers', ({ end }) => end.transfers],
+      ['not lent', ({ end }) => end.strandedWithoutLending],
+    ],
+    {
+      legend: {
+        stranded: 'units that nobody bought, although a user was told sold-out',
+        wrongly: 'users who were told sold-out, although a later purchase was sold',
+        retry: 'answers not-ready, while stock moved; the clients asked again',
+        'not lent': 'units that the same users would have left behind without transfers',
+      },
+    },
+  );

@@ -2,12 +2,15 @@
  * Steady purchases beside a flood of other requests, without the limits of nginx for an address and
  * with them. Every buyer has an address of their own, and the flood has one.
  */
+
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { z } from 'zod';
 import { programPath } from '../environment/processes.ts';
+import type { Table } from '../stage/result.ts';
+import { type Block, tableOf } from '../stage/table.ts';
 import {
   deploymentLimits,
   type FloodRequest,
@@ -15,6 +18,7 @@ import {
   floodRequests,
 } from '../workload/flood.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
+import { faultsText } from './figure-text.ts';
 import { type LightResult, lightLoad } from './light-load.ts';
 import { type Bench, orderPath } from './measure.ts';
 import { measureOpen } from './measure-open.ts';
@@ -127,3 +131,37 @@ async function runFlood(
   const { microseconds, answers } = Summary.parse(JSON.parse(line));
   return { seconds: microseconds / 1_000_000, answers };
 }
+
+export function floodReport(result: FloodBenchmark): Block[] {
+  const { rows, seconds, instances, purchasesPerSecond, floodConnections } = result;
+  const [without, limited] = [false, true].map((isLimited) =>
+    rows.filter((row) => row.isLimited === isLimited),
+  );
+  return [
+    `${purchasesPerSecond} purchases a second beside a flood from ${floodConnections} connections`,
+    floodTable('Without limits', without),
+    floodTable('With the limits of a deployment for each address', limited),
+    `Each line is ${seconds} s, with ${instances} instances. The flood runs on the same machine.`,
+    faultsText(result),
+  ];
+}
+
+const floodTable = (title: string, rows: readonly FloodRow[] = []): Table =>
+  tableOf(
+    title,
+    rows,
+    [
+      ['', ({ flood }) => flood ?? 'no flood'],
+      ['sold/s', ({ soldPerSecond }) => soldPerSecond.toFixed(0)],
+      ['p50 ms', ({ p50Ms }) => p50Ms.toFixed(1)],
+      ['p99 ms', ({ p99Ms }) => p99Ms.toFixed(1)],
+      ['flood/s', ({ floodPerSecond }) => floodPerSecond.toFixed(0)],
+      ['refused/s', ({ refusedPerSecond }) => refusedPerSecond.toFixed(0)],
+    ],
+    {
+      legend: {
+        'flood/s': 'answers to the flood; it sends as fast as it is answered',
+        'refused/s': 'those of nginx: 429',
+      },
+    },
+  );

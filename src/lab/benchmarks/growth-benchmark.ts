@@ -7,7 +7,9 @@
 
 import type { RungName } from '../../service/ladder/rungs.ts';
 import { labError } from '../errors.ts';
+import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
+import { faultsText, medianText, otherWorkText, rangeText, targetsTable } from './figure-text.ts';
 import { labProcesses } from './lab-processes.ts';
 import { type Bench, measureSale, putVoucherOnSale } from './measure.ts';
 import { memoryOf } from './process-memory.ts';
@@ -201,3 +203,38 @@ async function redisBytes({ connections }: Bench): Promise<number> {
   const info = await connections.redis('admin').info('memory');
   return Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
 }
+
+export function growthReport(result: Growth): Block[] {
+  const { rung, byScript, rows, targets, seconds, connections, instances } = result;
+  return [
+    tableOf(`${rung}: one voucher with more and more orders`, rows, growthColumns, { legend }),
+    'Each line is of the orders since the line before.',
+    ...targetsTable(targets),
+    byScript
+      ? `BY SCRIPT, WITHOUT HTTP: accepted/s and p99 are those of the script alone.
+Each order by another user, ${connections} at once, in slices of 20,000; a slice begins
+when the one before is recorded
+${otherWorkText(result.otherWork)}`
+      : `Slices of ${seconds} s, wrk with ${connections} connections, each request by another user,
+${instances} instances behind one nginx, order workers running
+${otherWorkText(result.otherWork)}`,
+    faultsText(result),
+  ];
+}
+
+const growthColumns: readonly Column<GrowthRow>[] = [
+  ['orders', ({ orders }) => orders],
+  ['accepted/s', ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
+  ['p99 ms', ({ p99Ms }) => medianText(p99Ms)],
+  ['least..most', ({ p99Ms }) => rangeText(p99Ms)],
+  ['lag ms', ({ lagMs }) => medianText(lagMs)],
+  ['CPU µs', (row) => medianText(row.cpuPerOrder)],
+  ['Redis bytes', ({ redisBytesPerOrder }) => medianText(redisBytesPerOrder)],
+  ['worker MB', ({ workerMb }) => medianText(workerMb)],
+];
+
+const legend = {
+  'CPU µs': 'of all servers for each order',
+  'Redis bytes': 'memory of redis-main for each order so far, once the queue is empty',
+  'worker MB': 'memory of the order workers',
+};

@@ -1,8 +1,11 @@
 /** The cost of each lock: cycles of acquire and release, alone and with fifty contenders. */
+
 import { tracingChannel } from 'node:diagnostics_channel';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Connections } from '../../service/connections/connections.ts';
 import type { Progress } from '../environment/lab.ts';
+import type { Table } from '../stage/result.ts';
+import { tableOf } from '../stage/table.ts';
 import { type Cycle, floor, openCycles, rawScripts } from './lock-cycles.ts';
 import { type Redisson, redissonLock } from './redisson-cycles.ts';
 import { type Spread, spreadOfKnown } from './spread.ts';
@@ -155,3 +158,28 @@ function countCommands(): () => number {
   });
   return () => count;
 }
+
+export const lockTable = (costs: readonly LockCost[]): Table =>
+  tableOf(
+    '',
+    costs,
+    [
+      ['lock', ({ lock }) => lock],
+      ['alone/s', ({ alone }) => alone.cyclesPerSecond],
+      ['÷ floor', ({ lock }) => shareOfFloor(costs, lock)?.median.toFixed(2) ?? '–'],
+      ['p99', ({ alone }) => alone.p99Ms.toFixed(2)],
+      ['50 at once/s', ({ contended }) => contended?.cyclesPerSecond ?? '–'],
+      ['p99', ({ contended }) => contended?.p99Ms.toFixed(1) ?? '–'],
+      ['commands', ({ contended }) => contended?.commandsPerCycle.toFixed(1) ?? '–'],
+    ],
+    {
+      legend: {
+        'alone/s':
+          'cycles (acquire, release) per second, one after the other; then their p99 in ms',
+        '÷ floor': 'the share of two raw script calls, of each round; SET and DEL cost less',
+        '50 at once/s':
+          'cycles per second with fifty contenders; then the p99 of their wait, in ms',
+        commands: 'sent to Redis for each of these cycles',
+      },
+    },
+  );

@@ -1,9 +1,12 @@
 /** Where an instance spends the CPU time of a purchase: its profile under the load of `bench`. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { takeProfile } from '../environment/ask-instance.ts';
 import { instanceNames } from '../environment/servers/service.ts';
+import { type Block, tableOf } from '../stage/table.ts';
 import { type Call, CpuProfile, callTree, type Part, shareOfParts } from './cpu-profile.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
+import { faultsText } from './figure-text.ts';
 import { type Bench, measureSale } from './measure.ts';
 import type { BenchmarkResult } from './targets.ts';
 
@@ -43,4 +46,25 @@ export async function benchmarkProfile(bench: Bench, rung: string) {
 async function profileLater({ lab, load }: Bench, instance: string, forMs: number): Promise<Call> {
   await sleep(load.seconds * 1_000 * margin);
   return callTree(CpuProfile.parse(await takeProfile(lab, instance, forMs)));
+}
+
+export function profileReport(result: ProfileBenchmark): Block[] {
+  const { rung, parts, apiMicroseconds, purchases, seconds, instances } = result;
+  const microseconds = (share: number): string =>
+    apiMicroseconds === null ? '?' : (share * apiMicroseconds).toFixed(1);
+  return [
+    tableOf(
+      '',
+      [...parts, null],
+      [
+        ['part of an instance', (each) => each?.part ?? 'sum'],
+        ['CPU', (each) => (each ? `${(100 * each.share).toFixed(1)}%` : '')],
+        ['µs per purchase', (each) => microseconds(each?.share ?? 1)],
+      ],
+    ),
+    `The CPU time of a purchase on ${rung} (by the kernel, all ${instances} instances, ${purchases}
+purchases in ${seconds} s), divided as the samples of one instance's profile are.
+The profiler itself makes a purchase dearer: for its cost, see \`npx lockstep bench\`.`,
+    faultsText(result),
+  ];
 }

@@ -2,11 +2,14 @@
  * Every queue of the ladder, and BullMQ as an outsider, at one and a half times the load that
  * BullMQ records. The purchases come at this rate, however slowly the queue drains.
  */
+
 import { queueRungs } from '../drills/accepted-is-not-sold.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
+import { isOutsider, outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
+import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { buySteadily, onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
+import { faultsText, medianText, rangeText } from './figure-text.ts';
 import {
   type Bench,
   countConfirmed,
@@ -19,12 +22,12 @@ import type { BenchmarkResult } from './targets.ts';
 
 /** The outsider with its own times. */
 const [bullmq] = outsiderNames;
-export const overload = 1.5;
+const overload = 1.5;
 const warmUpRate = 100;
 const clients = 512;
 const drainWithinMs = 60_000;
 /** So many orders are in hand in a queue that keeps up. */
-export const fewestWaiting = 200;
+const fewestWaiting = 200;
 /** Sent late, a load is another load. */
 const leastShareOfRate = 0.95;
 
@@ -150,3 +153,32 @@ export function faultsOfRun(rung: string, run: Run, rate: number): string[] {
     ...faultsOfRecording(rung, acceptedOf(run), recorded, countOf(run, 'unknown')),
   ];
 }
+
+export function queuesReport(result: QueueBenchmark): Block[] {
+  const { rows, bullmqPerSecond, rate, seconds, rounds, instances } = result;
+  return [
+    `The load: ${rate} purchases/s, ${overload} times what BullMQ records (${bullmqPerSecond.toFixed(0)}/s)`,
+    tableOf('', rows, queueColumns, { legend }),
+    `Medians of ${rounds} rounds of ${seconds} s in turns. Different users, one voucher with
+stock for all, ${instances} instances behind one nginx, order workers running.`,
+    faultsText(result),
+  ];
+}
+
+const queueColumns: readonly Column<QueueRow>[] = [
+  ['queue', ({ rung }) => (isOutsider(rung) ? `${rung} *` : rung)],
+  ['accepted/s', ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
+  ['recorded/s', ({ recordedPerSecond }) => medianText(recordedPerSecond)],
+  ['waiting', ({ waiting }) => medianText(waiting)],
+  ['least..most', ({ waiting }) => rangeText(waiting)],
+  ['drained s', ({ drainSeconds }) => medianText(drainSeconds, 1)],
+  ['drain/s', ({ drainedPerSecond }) => drainedPerSecond?.median.toFixed(0) ?? '–'],
+];
+
+const legend = {
+  'recorded/s': 'into MySQL, while the purchases came',
+  waiting: 'accepted orders that were not in MySQL when the last purchase was answered',
+  'drained s': 'from then until MySQL had all of them',
+  'drain/s': `of this backlog (– below ${fewestWaiting} orders: such a queue keeps up)`,
+  '*': 'no rung: an outsider',
+};

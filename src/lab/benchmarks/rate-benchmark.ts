@@ -3,9 +3,12 @@
  * core that has nothing to do falls asleep, and must be woken up for each message; few buyers share
  * a call of the script; and code that has just started is not compiled yet.
  */
+
 import { readFileSync } from 'node:fs';
+import { type Block, type Column, tableOf } from '../stage/table.ts';
 import type { CpuByRole } from './cpu-by-role.ts';
 import { faultsOfRecording, faultsOfSale } from './faults-of-figures.ts';
+import { faultsText, otherWorkText } from './figure-text.ts';
 import { type LightResult, lightLoad } from './light-load.ts';
 import { type Bench, measureSale, orderPath } from './measure.ts';
 import { measureOpen } from './measure-open.ts';
@@ -70,3 +73,30 @@ function measureRateOnce(bench: Bench, rate: number) {
 /** Each voucher is another one, so the same users may buy it. */
 const headersFrom = (file: string, count: number): string[] =>
   readFileSync(file, 'utf8').split('\n', count);
+
+export function ratesReport(result: RateBenchmark): Block[] {
+  const { rows, seconds, connections, instances, otherWork } = result;
+  const title = 'What a purchase costs at a low rate, and in the first seconds of an instance';
+  const legend = {
+    'load … database': 'CPU microseconds per purchase, by process (kernel accounting)',
+    cold: `the instances have just started: the first ${seconds} s of their life`,
+    full: `a closed model: as many as the service sells, ${connections} at once`,
+  };
+  return [
+    tableOf(title, rows, rateColumns, { textColumns: 2, legend }),
+    `Each line is ${seconds} s on a voucher of its own, through nginx, with ${instances} instances.
+Latency counts from the time at which a purchase was due.
+${otherWorkText(otherWork)}`,
+    faultsText(result),
+  ];
+}
+
+const roles = ['load', 'nginx', 'api', 'redis', 'worker', 'database'] as const;
+
+const rateColumns: readonly Column<RateRow>[] = [
+  ['purchases/s', ({ rate }) => rate.toFixed(0)],
+  ['', ({ isClosed, isCold }) => (isClosed ? 'full' : isCold ? 'cold' : 'warm')],
+  ['p50 ms', ({ p50Ms }) => p50Ms.toFixed(1)],
+  ['p99 ms', ({ p99Ms }) => p99Ms.toFixed(1)],
+  ...roles.map((role): Column<RateRow> => [role, ({ cpu }) => cpu[role]?.toFixed(0) ?? '?']),
+];

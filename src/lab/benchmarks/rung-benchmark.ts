@@ -2,10 +2,20 @@
  * Rungs of the ladder under one load: different users buy one hot voucher with stock for all, and
  * no work is added to a sale. The rungs take turns, so that other work of the machine hits all.
  */
+
 import { circumstances, type Rung } from '../../service/ladder/rung.ts';
 import { ladder, type RungName } from '../../service/ladder/rungs.ts';
+import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { sumOfServers } from './cpu-by-role.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
+import {
+  faultsText,
+  medianText,
+  paragraph,
+  rangeText,
+  roundsText,
+  targetsTable,
+} from './figure-text.ts';
 import { type Bench, type Measured, type MeasuredSale, measureSale } from './measure.ts';
 import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
 import { type ClosedBenchmarkResult, type JudgedTarget, judgeTarget } from './targets.ts';
@@ -146,3 +156,33 @@ const comparing =
     const target = { name: `${name} ÷ ${beside}, ${unit}`, ...limit };
     return [judgeTarget(target, spreadOfKnown(ratios), rounds)];
   };
+
+export const rungsReport = (result: RungBenchmark): Block[] => [
+  tableOf('', result.rungs, rungColumns, { legend }),
+  ...paragraph(result.rungs.flatMap(refusalLine)),
+  ...targetsTable(result.targets),
+  `Different users, one voucher with stock for all, no work added. ${roundsText(result)}`,
+  faultsText(result),
+];
+
+const rungColumns: readonly Column<RungFigures>[] = [
+  ['rung', ({ rung }) => rung],
+  ['accepted/s', ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
+  ['least..most', ({ acceptedPerSecond }) => rangeText(acceptedPerSecond)],
+  ['recorded/s', ({ recordedPerSecond }) => medianText(recordedPerSecond)],
+  ['p50', ({ p50Ms }) => medianText(p50Ms, 1)],
+  ['p99', ({ p99Ms }) => medianText(p99Ms, 1)],
+  ['refused', ({ refusedShare }) => `${(100 * refusedShare).toFixed(0)}%`],
+  ['CPU', ({ cpuPerOrder }) => medianText(cpuPerOrder)],
+];
+
+const legend = {
+  'p50, p99': 'answer times in ms, of refusals too',
+  refused: 'answers that were refused although stock was left',
+  CPU: 'microseconds of all servers for each accepted order',
+};
+
+function refusalLine({ rung, refused }: RungFigures): string[] {
+  const counts = Object.entries(refused).map(([code, count]) => `${count} ${code}`);
+  return counts.length > 0 ? [`${rung} refused: ${counts.join(', ')}`] : [];
+}

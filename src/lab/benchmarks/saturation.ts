@@ -1,9 +1,13 @@
 /** The highest rate of purchases that the service sustains, in an open model. */
+import { type Block, type Column, tableOf } from '../stage/table.ts';
+import { cpuRoles } from './cpu-by-role.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
+import { faultsText, medianText, otherWorkText, rangeText } from './figure-text.ts';
 import { type K6Result, runK6Load } from './k6-load.ts';
 import { type Bench, measureSale } from './measure.ts';
 import { measureOpen, type OpenLoad } from './measure-open.ts';
 import { type RateLimits, searchRate } from './search-rate.ts';
+import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
 import type { BenchmarkResult } from './targets.ts';
 import { countAnswers } from './wrk.ts';
 
@@ -30,7 +34,7 @@ export interface Saturation extends BenchmarkResult {
 const limits: RateLimits = { first: 1_500, least: 10, most: 50_000 };
 
 /** Of a measurement. With fewer, the p99 is the slowest request or the one before it. */
-export const leastRequests = 500;
+const leastRequests = 500;
 
 export async function saturate(
   bench: Bench,
@@ -109,3 +113,72 @@ export function faultsOfStep(
     ...faultsOfRecording(name, accepted, recorded, unknown),
   ];
 }
+
+export function saturationReport(result: Saturation): Block[] {
+  const { best, steps, mostP99Ms, seconds, instances } = result;
+  const rates = [...new Set(steps.map(({ rate }) => rate))].sort((one, other) => one - other);
+  const rows = rates.map((rate) => ({ rate, isBest: rate === best, all: stepsOf(steps, rate) }));
+  const legend = {
+    good: `measurements with p99 ≤ ${mostP99Ms} ms, and nothing dropped or refused; two of at most three decide`,
+    '★': 'the highest rate that is sustained',
+  };
+  return [
+    headline(result),
+    tableOf('', rows, rateColumns, { legend }),
+    `Medians. Open model: k6 with constant-arrival-rate; a measurement has at least
+${seconds} s and ${leastRequests} requests, each by another user; ${instances} instances
+behind one nginx. A latency counts from the moment at which the request was due.
+k6 is on the same machine: its CPU is not left for the service.
+${otherWorkText(spreadOfKnown(steps.map(({ otherWork }) => otherWork)))}`,
+    faultsText(result),
+  ];
+}
+
+const stepsOf = (steps: readonly SaturationStep[], wanted: number): SaturationStep[] =>
+  steps.filter(({ rate }) => rate === wanted);
+
+function headline({ rung, best, steps }: Saturation): string {
+  if (best === null) return `${rung} sustains no rate`;
+  const measured = stepsOf(steps, best);
+  const p99 = spreadOf(measured.map(({ p99Ms }) => p99Ms));
+  const servers = measured.map(({ cpu }) =>
+    cpuRoles
+      .filter((role) => role !== 'load')
+      .reduce((sum, role) => sum + (cpu[role] ?? Number.NaN), 0),
+  );
+  const cores = (microseconds: readonly (number | null)[]) =>
+    coresText(spreadOfKnown(microseconds), best);
+  const load = cores(measured.map(({ cpu }) => cpu.load));
+  return `${rung} sustains ${best} purchases/s: p99 ${p99.median.toFixed(1)} ms (${rangeText(p99, 1)})
+At that rate, all servers together use ${cores(servers)} cores, and k6 uses ${load}.`;
+}
+
+const coresText = (microseconds: Spread | null, rate: number): string =>
+  microseconds === null ? '?' : ((microseconds.median * rate) / 1e6).toFixed(2);
+
+/** All measurements of one rate. */
+interface RateRow {
+  readonly rate: number;
+  readonly isBest: boolean;
+  readonly all: readonly SaturationStep[];
+}
+
+const median = ({ all }: RateRow, figure: (step: SaturationStep) => number): string =>
+  spreadOf(all.map(figure)).median.toFixed(0);
+const cpuOf = ({ all }: RateRow, role: 'api' | 'load'): string =>
+  medianText(spreadOfKnown(all.map(({ cpu }) => cpu[role])));
+
+const goodText = ({ all, isBest }: RateRow): string =>
+  `${all.filter(({ isGood }) => isGood).length} of ${all.length}${isBest ? ' ★' : ''}`;
+
+const rateColumns: readonly Column<RateRow>[] = [
+  ['rate/s', ({ rate }) => rate],
+  ['accepted/s', (row) => median(row, ({ accepted, seconds }) => accepted / seconds)],
+  ['dropped', (row) => median(row, ({ dropped }) => dropped)],
+  ['p50 ms', (row) => median(row, ({ p50Ms }) => p50Ms)],
+  ['p99 ms', (row) => median(row, ({ p99Ms }) => p99Ms)],
+  ['least..most', ({ all }) => rangeText(spreadOf(all.map(({ p99Ms }) => p99Ms)))],
+  ['api µs', (row) => cpuOf(row, 'api')],
+  ['k6 µs', (row) => cpuOf(row, 'load')],
+  ['good', goodText],
+];

@@ -2,11 +2,14 @@
  * The purchases of a sale with a waiting room: in a calm, and while ten times as many users arrive
  * and wait. Beside it the same rush without a waiting room.
  */
+
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FirstLook, inversionsOf } from '../drills/waiting-room-figures.ts';
+import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { bodyOf, codeOf, LightConnections, requestText } from '../workload/light-connections.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
+import { faultsText, paragraph } from './figure-text.ts';
 import { type LightResult, lightLoad, Measured, whenDue } from './light-load.ts';
 import { type Bench, orderPath } from './measure.ts';
 import { measureOpen } from './measure-open.ts';
@@ -205,3 +208,40 @@ class Line {
     return { Authorization: this.#headers[user] ?? '' };
   }
 }
+
+export function waitingReport(result: WaitingBenchmark): Block[] {
+  const { rung, rows, seconds, passesAtOnce, instances } = result;
+  return [
+    tableOf(
+      `A rush on a sale of ${rung}, with a waiting room and without one`,
+      rows,
+      waitingColumns,
+      { legend },
+    ),
+    `Through nginx, with ${instances} instances and ${passesAtOnce} passes at once. The first
+and the last line are ${seconds} s each. Without a waiting room, everybody buys at once;
+with it, about a second after the pass.`,
+    ...paragraph(rows.flatMap(refusals)),
+    faultsText(result),
+  ];
+}
+
+const waitingColumns: readonly Column<WaitingRow>[] = [
+  ['', ({ name }) => name],
+  ['users/s', ({ usersPerSecond }) => usersPerSecond.toFixed(0)],
+  ['users', ({ users }) => users.toFixed(0)],
+  ['sold/s', ({ soldPerSecond }) => soldPerSecond.toFixed(0)],
+  ['waiting', ({ waiting }) => waiting.toFixed(0)],
+  ['p50 ms', ({ p50Ms }) => p50Ms.toFixed(1)],
+  ['p99 ms', ({ p99Ms }) => p99Ms.toFixed(1)],
+  ['inversions', ({ inversions }) => inversions],
+];
+
+const legend = {
+  waiting: 'users who had no turn yet when the last one had come',
+  'p50, p99': 'of a purchase, from when it is due; of every answer, also a refusal',
+  inversions: 'users who asked after another one was answered, with an earlier place',
+};
+
+const refusals = ({ name, answers: { accepted: _, ...refused } }: WaitingRow): string[] =>
+  Object.entries(refused).map(([code, count]) => `${name}: ${count} answers ${code}`);

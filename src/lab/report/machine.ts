@@ -9,8 +9,12 @@ export type Machine = Readonly<Record<string, string>>;
 
 async function ask(program: string, argument: string): Promise<string> {
   const { all } = await execa(programPath(program), [argument], { all: true, reject: false });
-  return (all ?? '').split('\n')[0] ?? '';
+  return versionLine(all ?? '');
 }
+
+/** Without the lines of a log before it: MariaDB warns of a machine that has no network card. */
+export const versionLine = (text: string): string =>
+  text.split('\n').find((line) => !/^\d{4}-\d\d-\d\d /.test(line)) ?? '';
 
 const versionOf: Readonly<Record<Database, () => Promise<string>>> = {
   mariadb: () => ask('mariadbd', '--version'),

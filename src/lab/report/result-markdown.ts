@@ -1,5 +1,5 @@
 /** The result of an experiment as Markdown. */
-import type { Result, Table } from '../stage/result.ts';
+import { meaningIn, type Result, type Table } from '../stage/result.ts';
 import type { LoadCost } from '../stage/seconds.ts';
 import { costSentences } from './cost-words.ts';
 import { figureRows, fullCells } from './figure-rows.ts';
@@ -30,7 +30,7 @@ export const tableMarkdown = ({ title, head, rows, legend = {} }: Table): string
   [
     `${title}:`,
     markdownTable([head, ...rows.map(fullCells)]),
-    ...Object.entries(legend).map(([name, means]) => `- \`${name}\`: ${means.en}`),
+    ...Object.entries(legend).map(([name, means]) => `- \`${name}\`: ${meaningIn('en', means)}`),
   ].join('\n\n');
 
 export const measuredBy = (command: string, verdict: string): string =>

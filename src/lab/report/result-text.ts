@@ -1,12 +1,13 @@
 /** The result of an experiment for a terminal of 80 columns. */
 import type { Language } from '../../texts/texts.ts';
-import type { Result, Table, TableCell } from '../stage/result.ts';
+import { meaningIn, type Result, type Table, type TableCell } from '../stage/result.ts';
 import type { LoadCost } from '../stage/seconds.ts';
+import type { Block } from '../stage/table.ts';
 import { costSentences } from './cost-words.ts';
 import { figureRows } from './figure-rows.ts';
 import { plainTable } from './tables.ts';
-import { verdictWords } from './verdict-words.ts';
-import { wrap } from './wrap.ts';
+import { padded, verdictWords } from './verdict-words.ts';
+import { columns, wrap } from './wrap.ts';
 
 const mostReasons = 10;
 
@@ -42,14 +43,20 @@ export function resultText(
   ].join('\n');
 }
 
+/** The parts of a report, with empty lines between them. */
+export const blocksText = (blocks: readonly Block[]): string =>
+  blocks.map((block) => (typeof block === 'string' ? block : tableText(block))).join('\n\n');
+
 /** Below it, what its columns say. */
-function tableText({ title, head, rows, legend = {} }: Table, language: Language): string {
+export function tableText(table: Table, language: Language = 'en'): string {
+  const { title, head, rows, legend = {}, textColumns = 2 } = table;
   const meanings = Object.entries(legend);
-  const width = Math.max(0, ...meanings.map(([name]) => name.length)) + 2;
+  const width = Math.max(0, ...meanings.map(([name]) => columns(name))) + 2;
   return [
-    `${title}\n${plainTable([...head], rows.map(shortCells), 2)}`,
+    ...(title === '' ? [] : [title]),
+    plainTable([...head], rows.map(shortCells), textColumns),
     ...meanings.map(([name, means]) =>
-      wrap(`${name.padEnd(width)}${means[language]}`, 79, ' '.repeat(width)),
+      wrap(padded(name, width) + meaningIn(language, means), 79, ' '.repeat(width)),
     ),
   ].join('\n');
 }

@@ -10,10 +10,18 @@ export type Bilingual = Readonly<Record<Language, string>>;
 /** A text; where a terminal has no room for all of it, its short form, too. */
 export type TableCell = string | { readonly short: string; readonly full: string };
 
+/** A text that stands in one language is for people who measure. */
+export type Meaning = Bilingual | string;
+
+export const meaningIn = (language: Language, means: Meaning): string =>
+  typeof means === 'string' ? means : means[language];
+
 export interface Table {
   readonly title: string;
   /** What a column says, by its name in the head, where the name alone does not tell it. */
-  readonly legend?: Readonly<Record<string, Bilingual>>;
+  readonly legend?: Readonly<Record<string, Meaning>>;
+  /** So many at the left are text (2); the others are numbers, and stand at the right. */
+  readonly textColumns?: number;
   /** A terminal has no room for it: it is on the page and in the documents only. */
   readonly isWide?: true;
   readonly head: readonly string[];

@@ -1,6 +1,6 @@
 /** The verdict of a run, what it cost, and the numbers behind it. */
 import { figureRows, fullCells } from '../../lab/report/figure-rows.ts';
-import type { Table as ResultTable } from '../../lab/stage/result.ts';
+import { meaningIn, type Table as ResultTable } from '../../lab/stage/result.ts';
 import { Predicted, PredictionCheck } from './race-verdict.tsx';
 import { type RunView, seenVerdict } from './run-model.ts';
 import { costTexts } from './run-sentences.ts';
@@ -108,7 +108,7 @@ const Table = ({ table: { title, head, rows, legend = {} } }: { table: ResultTab
       <thead>
         <tr>
           {head.map((name) => (
-            <th key={name} title={legend[name]?.[language.value]}>
+            <th key={name} title={legend[name] && meaningIn(language.value, legend[name])}>
               {name}
             </th>
           ))}
@@ -127,7 +127,7 @@ const Table = ({ table: { title, head, rows, legend = {} } }: { table: ResultTab
     <dl class="meanings">
       {Object.entries(legend).map(([name, means]) => (
         <div key={name}>
-          <dt>{name}</dt> <dd>{means[language.value]}</dd>
+          <dt>{name}</dt> <dd>{meaningIn(language.value, means)}</dd>
         </div>
       ))}
     </dl>
