@@ -1,5 +1,5 @@
 # The lab with all its servers in one image, as on Debian: for a machine that is none. See
-# docs/lab-in-a-container.md.
+# docs/install.md.
 FROM node:26-bookworm-slim
 WORKDIR /lockstep
 COPY . .

@@ -19,7 +19,7 @@
 //   docker compose --env-file containers/lab.env pause redis-main; sleep 5
 //   docker compose --env-file containers/lab.env unpause redis-main
 // Settings: RATE (users a second), SECONDS (at most 300), RUNG, WORK_MS, ANSWER_SECONDS,
-//   and those of every script: k6/README.md.
+//   and those of every script: docs/load-testing.md.
 import { currentSecond, gapLines, secondThresholds } from './lib/gaps.js';
 import { iterations } from './lib/iterations.js';
 import { lookUpPromise, lookUpScenario, remember } from './lib/look-up.js';

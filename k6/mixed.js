@@ -8,7 +8,7 @@
 //
 //   npm run k6 -- k6/mixed.js
 // Settings: STOCK, RATE (purchases a second), SECONDS, RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY,
-//   and those of every script: k6/README.md.
+//   and those of every script: docs/load-testing.md.
 import { Counter, Trend } from 'k6/metrics';
 import { iterations } from './lib/iterations.js';
 import { trendLines } from './lib/latency.js';

@@ -10,7 +10,7 @@
 //   npm run k6 -- k6/ramp.js
 //   RATE=1500 SECONDS=60 P99_MS=100 npm run k6 -- k6/ramp.js
 // Settings: RATE (users a second at the end), SECONDS, RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY,
-//   and those of every script: k6/README.md.
+//   and those of every script: docs/load-testing.md.
 import exec from 'k6/execution';
 import { iterations } from './lib/iterations.js';
 import { keptParts, partLines, risesLine } from './lib/latency.js';

@@ -12,7 +12,7 @@
 //   RUNG=read-then-write WORK_MS=20 npm run k6 -- k6/rush.js        oversells: exit code 99
 //   RUNG=stock-positive AVAILABILITY=1 npm run k6 -- k6/rush.js     sells exactly the stock
 // Settings: STOCK, RATE (users a second), SECONDS, RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY,
-//   and those of every script: k6/README.md.
+//   and those of every script: docs/load-testing.md.
 import { iterations } from './lib/iterations.js';
 import { arrivals, judgedOptions } from './lib/options.js';
 import { judge } from './lib/promises.js';

@@ -11,7 +11,7 @@
 //   RUNG=mutex-per-user WORK_MS=50 npm run k6 -- k6/same-user.js    fails: exit code 99
 //   RUNG=redlock npm run k6 -- k6/same-user.js                      safe; some are busy
 // Settings: USERS, RATE (requests a second), RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY, and
-//   those of every script: k6/README.md.
+//   those of every script: docs/load-testing.md.
 import { iterations } from './lib/iterations.js';
 import { arrivals, judgedOptions } from './lib/options.js';
 import { judge } from './lib/promises.js';

@@ -11,7 +11,7 @@
 //   npm run k6 -- k6/soak.js                          ten minutes, 100 users a second
 //   SECONDS=3600 RATE=200 npm run k6 -- k6/soak.js    an hour
 // Settings: RATE (users a second), SECONDS, USERS (of each voucher), RUNG, WORK_MS, ANSWER_SECONDS,
-//   AVAILABILITY, and those of every script: k6/README.md.
+//   AVAILABILITY, and those of every script: docs/load-testing.md.
 import { iterations } from './lib/iterations.js';
 import { asFastLine, keptParts, partLines } from './lib/latency.js';
 import { arrivals, judgedOptions } from './lib/options.js';

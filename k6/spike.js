@@ -9,7 +9,7 @@
 //   npm run k6 -- k6/spike.js
 //   RUNG=redis-reentrant RATE=100 npm run k6 -- k6/spike.js
 // Settings: RATE (users a second in the spike), SECONDS (a third of it is the spike), RUNG,
-//   WORK_MS, ANSWER_SECONDS, AVAILABILITY, and those of every script: k6/README.md.
+//   WORK_MS, ANSWER_SECONDS, AVAILABILITY, and those of every script: docs/load-testing.md.
 import exec from 'k6/execution';
 import { iterations } from './lib/iterations.js';
 import { asFastLine, keptParts, partLines } from './lib/latency.js';

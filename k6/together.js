@@ -5,7 +5,7 @@
 //
 //   PARTS=one/summary.json,two/summary.json npm run k6 -- k6/together.js
 // Settings: PARTS (the summaries of all parts), RUNG, AVAILABILITY, MOST_MISSED_PERCENT, and
-//   BASE_URL, TOKEN_SECRET, TOKEN as in the parts: k6/README.md.
+//   BASE_URL, TOKEN_SECRET, TOKEN as in the parts: docs/load-testing.md.
 import { countOutcome } from './lib/census.js';
 import { begun, ended, moment } from './lib/iterations.js';
 import { judgedOptions } from './lib/options.js';

@@ -11,7 +11,8 @@
 //   RUNG=row-lock WORK_MS=10 RATE=300 PASSES=40 npm run k6 -- k6/waiting-room.js
 //   RUNG=row-lock WORK_MS=10 RATE=300 PASSES=0 npm run k6 -- k6/waiting-room.js
 // Settings: PASSES (how many may buy at once), RATE (users a second in the rush), SECONDS (of each
-//   part), RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY, and those of every script: k6/README.md.
+//   part), RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY, and those of every script:
+//   docs/load-testing.md.
 import { Trend } from 'k6/metrics';
 import { iterations } from './lib/iterations.js';
 import { asFastLine, keptParts, partLines, trendLines } from './lib/latency.js';

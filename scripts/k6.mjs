@@ -154,7 +154,7 @@ if (!script || !existsSync(script))
     script ? `There is no script ${script}.` : 'Name a script.',
     'npm run k6 -- k6/rush.js [k6 options]',
     `Scripts in k6/: ${scripts()}`,
-    'The first lines of each list its settings; k6/README.md has those of all.',
+    'The first lines of each list its settings; docs/load-testing.md has those of all.',
   );
 const env = { K6_NO_USAGE_REPORT: 'true', K6_LOG_FORMAT: 'raw', ...process.env };
 for (const name of fileSettings)

@@ -109,7 +109,7 @@ function installServers() {
   const missing = missingServers();
   const packages = packagesOf(missing);
   const byHand = `install them yourself: apt-get install ${packages.join(' ')}`;
-  const container = 'or use the lab in a container: docs/lab-in-a-container.md';
+  const container = 'or use the lab in a container: docs/install.md';
   if (!has('apt-get'))
     stop(`missing programs: ${missing.join(', ')}; this is not a Debian system`, byHand, container);
   if (process.getuid?.() !== 0)

@@ -44,7 +44,9 @@ function refuseWhatCannotBeJudged(vouchers) {
     );
   if (voucherId && vouchers > 1) refuse('VOUCHER_ID is one voucher, and this script sells several');
   if (executionSegment && !voucherId)
-    refuse('a part of a load needs VOUCHER_ID, the voucher that all parts buy: see k6/README.md');
+    refuse(
+      'a part of a load needs VOUCHER_ID, the voucher that all parts buy: see docs/load-testing.md',
+    );
 }
 
 function ask(method, path, body = null, params = {}) {

@@ -45,7 +45,7 @@ const sentences = {
     `There is no drill "${drill}".${didYouMean(drill, known)} The drills are: ${known.join(', ')}.`,
   /** A program that the lab starts is not on this machine. */
   PROGRAM_MISSING: (program: string, remedy = 'npm run setup') =>
-    `${program} is not installed. Run \`${remedy}\`, or use docs/lab-in-a-container.md.`,
+    `${program} is not installed. Run \`${remedy}\`, or use docs/install.md.`,
   /** Every port that the lab may use is in use. */
   NO_FREE_PORTS: (from: number) =>
     `There are not enough free loopback ports from ${from} on. Stop labs that you do not need.`,

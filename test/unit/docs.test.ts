@@ -28,7 +28,10 @@ const filesIn = (folder: string, ending: string): string[] =>
     .filter((file) => file.endsWith(ending))
     .map((file) => `${folder}/${file}`);
 
-const documents = ['README.md', 'README.zh-CN.md', 'CONTRIBUTING.md', ...filesIn('docs', '.md')];
+const documents = [
+  ...['README.md', 'README.zh-CN.md', 'CONTRIBUTING.md', 'k6/README.md'],
+  ...filesIn('docs', '.md'),
+];
 const sources = ['src', 'scripts'].flatMap((folder) =>
   ['.ts', '.mjs'].flatMap((ending) => filesIn(folder, ending)),
 );
@@ -139,6 +142,36 @@ describe.each(documents)('%s', (path) => {
     for (const [, link = ''] of links)
       expect(`${existsSync(new URL(link, base))} ${link}`).toBe(`true ${link}`);
   });
+});
+
+/** As GitHub makes the anchor of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+    .replaceAll(' ', '-');
+const anchorsIn = (text: string): string[] =>
+  [...text.replaceAll(/```.*?```/gs, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    anchorOf(heading.trim()),
+  );
+
+test('a link to a part of a page names a heading of it', () => {
+  for (const path of documents)
+    for (const [, page = '', anchor = ''] of read(path).matchAll(
+      /\]\((?!https?:)([^)#\s]*\.md)?#([^)\s]+)\)/g,
+    )) {
+      const file = page === '' ? path : new URL(page, new URL(path, root)).pathname;
+      const text = page === '' ? read(path) : readFileSync(file, 'utf8');
+      expect.soft(anchorsIn(text), `${path} links to ${page}#${anchor}`).toContain(anchor);
+    }
+});
+
+test('the index names every page', () => {
+  const index = read('docs/README.md');
+  const pages = filesIn('docs', '.md').map((path) => path.replace('docs/', ''));
+  const isPart = (page: string) => /workshop\/(?!README)/.test(page); // The kit has its own index.
+  for (const page of pages.filter((each) => each !== 'README.md' && !isPart(each)))
+    expect.soft(index).toContain(`(${page})`);
 });
 
 /** By their heads: a table is a head, a line of dashes, and its rows. */
