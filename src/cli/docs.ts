@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { generatedParts, replaceParts } from '../lab/report/docs.ts';
+import { generatedParts, replaceParts, wholeFiles } from '../lab/report/docs.ts';
 import { publishedRows, rowsText } from '../lab/report/published.ts';
 import type { AddCommand } from './output.ts';
 
@@ -15,6 +15,7 @@ export const addDocs: AddCommand = (program, { runsFolder }) =>
     .action(() => {
       for (const [file, parts] of Object.entries(generatedParts(runsFolder)))
         rewrite(file, (text) => replaceParts(text, parts));
+      for (const [file, text] of Object.entries(wholeFiles())) rewrite(file, () => text);
       for (const [file, rows] of Object.entries(publishedRows(runsFolder)))
         rewrite(`${dataFolder}${file}`, () => rowsText(rows));
     });

@@ -371,8 +371,8 @@ const blocksIn = (section: string, kind: string): string[] =>
     ([, text = '']) => text,
   );
 
-test('the first sale of docs/deployment.md sells, and its answers are those that it shows', async () => {
-  const page = readFileSync(new URL('../../docs/deployment.md', import.meta.url), 'utf8');
+test('the first sale of docs/api.md sells, and its answers are those that it shows', async () => {
+  const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
   const section = page.split('## The first sale')[1]?.split('\n## ')[0] ?? '';
   const [create = '', buyIt = '', look = ''] = blocksIn(section, 'bash');
   const env = { TOKEN_SECRET: labTokenSecret };

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, test } from 'vitest';
 import { apiMarkdown } from '../../src/lab/report/api-markdown.ts';
-import { replaceParts } from '../../src/lab/report/docs.ts';
+import { replaceParts, wholeFiles } from '../../src/lab/report/docs.ts';
 import { projectFolder } from '../../src/lab/workshop/mine.ts';
 import { describeApi } from '../../src/service/http/described-api.ts';
+import { describeProblem, Problem } from '../../src/service/http/problems.ts';
 
 const description = describeApi();
 
@@ -30,7 +31,18 @@ test('the rules see an operation that lost its name, its summary or its security
     expect(rules).toContain(rule);
 });
 
-test('docs/api.md is made from the description', () => {
-  const text = readFileSync(join(projectFolder, 'docs/api.md'), 'utf8');
-  expect(replaceParts(text, { api: apiMarkdown() })).toBe(text);
+const page = readFileSync(join(projectFolder, 'docs/api.md'), 'utf8');
+
+test('docs/api.md and docs/openapi.json are made from the description', () => {
+  expect(replaceParts(page, { api: apiMarkdown() })).toBe(page);
+  for (const [file, text] of Object.entries(wholeFiles()))
+    expect(readFileSync(file, 'utf8'), file).toBe(text);
+});
+
+test.each(Problem.shape.code.options)('docs/api.md says what %s is', (code) => {
+  const { status, headers } = describeProblem(code);
+  const seconds = headers['Retry-After'];
+  const row = page.split('\n').find((line) => line.includes(`<a id="${code}"></a>`)) ?? '';
+  const cells = row.split(' | ');
+  expect([cells[1], cells.at(-1)]).toEqual([String(status), seconds ? `${seconds} s |` : ' |']);
 });

@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { describeApi } from '../../service/http/described-api.ts';
 import type { Language } from '../../texts/texts.ts';
 import { rungsWithOrders } from '../choices/set-up.ts';
 import type { DrillName } from '../drills/drills.ts';
@@ -69,6 +70,11 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
   };
 }
+
+/** Files that are made whole, without a run. */
+export const wholeFiles = (): Record<string, string> => ({
+  [join(root, 'docs', 'openapi.json')]: `${JSON.stringify(describeApi(), null, 1)}\n`,
+});
 
 const benchmarkParts = (runsFolder: string): Record<string, Parts> =>
   Object.fromEntries(
