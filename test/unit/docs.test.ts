@@ -18,8 +18,10 @@ import { raceNames } from '../../src/lab/races/schedules.ts';
 import { generatedParts, replaceParts, tableParts } from '../../src/lab/report/docs.ts';
 import { playedMarkdown, raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
 import { publishedRows } from '../../src/lab/report/published.ts';
+import { saleKeys } from '../../src/service/connections/sale-keys.ts';
 import { circumstances } from '../../src/service/ladder/rung.ts';
 import { rungNames } from '../../src/service/ladder/rungs.ts';
+import { checkpointNames } from '../../src/service/trace/checkpoints.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -313,6 +315,20 @@ test('every circumstance has its line on the page of the ladder', () => {
   const [table = ''] = section.split('\n## ');
   const named = [...table.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
   expect(named.sort()).toEqual(Object.keys(circumstances).sort());
+});
+
+test('every checkpoint has its line on the page of the races, and every key on that of the pipeline', () => {
+  const [races, pipeline] = ['races', 'pipeline'].map((page) => read(`docs/${page}.md`));
+  for (const name of checkpointNames)
+    expect.soft(races).toMatch(new RegExp(`^\\|.*\`${name}\``, 'm'));
+  const [shard] = saleKeys(1).shards;
+  const keys = Object.values(shard ?? {}).flatMap((key: string | ((id: string) => unknown)) =>
+    typeof key === 'string' ? key : key('<id>'),
+  );
+  for (const key of keys.map((each) => String(each).replace('{sale:0}', '')))
+    expect
+      .soft(pipeline)
+      .toMatch(new RegExp(`^\\| .*${key.replace('<id>', '<(id|name)>(:<k>)?')}\``, 'm'));
 });
 
 test('the measured walk has every rung: `npm run demo`, then `npm run docs`', () => {
