@@ -142,7 +142,7 @@ export const en: LadderText = {
     },
     redlock: {
       idea: 'a majority of three independent Redis masters',
-      lesson: 'Survives one dead master, not one that forgot; a lease can still run out.',
+      lesson: 'One master may be down. One that lost its data breaks the lock, and so does an expired lease.',
     },
     'fenced-by-redis': {
       idea: 'the lock of redis-atomic; Redis numbers the leases, and MySQL checks the number of a write',
@@ -198,7 +198,7 @@ export const en: LadderText = {
     },
     'unit-rows': {
       idea: 'a row per unit; each sale locks one that is free (SKIP LOCKED)',
-      lesson: 'No hot row; the connections that sales keep are the limit.',
+      lesson: 'No hot row: the number of database connections is the limit.',
     },
     'lua-stream': {
       idea: 'one script checks, sells and queues; workers record in MySQL',
@@ -206,7 +206,7 @@ export const en: LadderText = {
     },
     'lua-buckets': {
       idea: 'one script per purchase, on one of several shards that share the stock of a voucher',
-      lesson: 'Route users, not vouchers, and an empty bucket borrows: exact on many cores.',
+      lesson: 'Users are spread over buckets, and an empty bucket borrows stock: exact, and on many cores.',
     },
   },
   checks: {
