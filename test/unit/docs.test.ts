@@ -15,6 +15,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AddCommand } from '../../src/cli/output.ts';
 import { rungsWithOrders } from '../../src/lab/choices/set-up.ts';
 import { raceNames } from '../../src/lab/races/schedules.ts';
+import { coursePages, courseTables } from '../../src/lab/report/course-tables.ts';
 import { generatedParts, replaceParts, tableParts } from '../../src/lab/report/docs.ts';
 import { playedMarkdown, raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
 import { publishedRows } from '../../src/lab/report/published.ts';
@@ -272,6 +273,19 @@ describe('the generated tables', () => {
     expect(replaceParts(text, { races: raceMarkdown(), played: playedMarkdown() })).toBe(text);
     for (const race of raceNames) expect(text).toContain(`\`${race}\``);
   });
+
+  test.each(Object.keys(coursePages) as (keyof typeof coursePages)[])(
+    'of docs/%s are those of docs/data/course.json, in both languages',
+    (page) => {
+      for (const [path, language] of [
+        [page, 'en'],
+        [`zh/${page}`, 'zh'],
+      ] as const)
+        expect(replaceParts(read(`docs/${path}`), courseTables(page, language))).toBe(
+          read(`docs/${path}`),
+        );
+    },
+  );
 
   test('have a place in every file that `npm run docs` writes', () => {
     for (const [file, parts] of Object.entries(generatedParts('/no/runs')))

@@ -1,0 +1,45 @@
+/**
+ * The tables of the pages about the course notes, in both languages, from one file:
+ * docs/data/course.json. A row is in both, so no language lacks one.
+ */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { Language } from '../../texts/texts.ts';
+import { markdownTable } from './markdown-table.ts';
+
+/** A cell that is the same in both, as a command or a link; or one of each. */
+const Cell = z.union([z.string(), z.object({ en: z.string(), zh: z.string() })]);
+const Tables = z.record(z.string(), z.array(z.array(Cell)));
+const file = new URL('../../../docs/data/course.json', import.meta.url);
+
+/** By page, the names of its tables. */
+export const coursePages = {
+  'from-the-course.md': ['steps', 'more-steps', 'messages', 'keys', 'words'],
+  'errata.md': ['errata-sale', 'errata-locks', 'errata-queue', 'errata-java'],
+  'hand-over.md': ['no-lock'],
+} as const;
+
+/** @returns by name, the tables of the page. @throws RangeError when the file has none of them */
+export function courseTables(
+  page: keyof typeof coursePages,
+  language: Language,
+): Record<string, string> {
+  const tables = Tables.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const made = coursePages[page].map((name) => {
+    const rows = tables[name];
+    if (!rows) throw new RangeError(`docs/data/course.json has no table "${name}"`);
+    return [name, markdownTable(rows.map((row) => row.map((cell) => cellIn(language, cell))))];
+  });
+  return Object.fromEntries(made);
+}
+
+const cellIn = (language: Language, cell: z.infer<typeof Cell>): string => {
+  if (typeof cell !== 'string') return cell[language];
+  return language === 'zh' ? spokenInChinese(fromFolderBelow(cell)) : cell;
+};
+
+const spokenInChinese = (text: string): string =>
+  text.replaceAll(/`(npx lockstep [^`]*)`/g, '`$1 --language zh`');
+
+/** The Chinese pages are in docs/zh/. */
+const fromFolderBelow = (text: string): string => text.replaceAll(/\]\((?!https?:|#)/g, '](../');
