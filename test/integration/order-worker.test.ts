@@ -1,7 +1,7 @@
 /** Recording orders: once, whatever is delivered again, and a dead letter gives everything back. */
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { fullDatabase } from '../../src/lab/faults/database/full-database.ts';
+import { fullDatabase } from '../../src/lab/faults/database.ts';
 import { change } from '../../src/service/connections/mysql.ts';
 import { orderGroup } from '../../src/service/connections/sale-keys.ts';
 import type { Order } from '../../src/service/domain.ts';

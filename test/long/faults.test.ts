@@ -12,22 +12,18 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { workersOfNginx } from '../../src/lab/environment/workers-of-nginx.ts';
 import { zookeeperSessions } from '../../src/lab/environment/zookeeper-sessions.ts';
 import { verbs } from '../../src/lab/faults/by-hand.ts';
-import { steppedClock } from '../../src/lab/faults/clock/step-clock.ts';
-import { cutOneByOne } from '../../src/lab/faults/connections/cut-one-by-one.ts';
-import { dropConnections } from '../../src/lab/faults/connections/drop-connections.ts';
-import { expireSession } from '../../src/lab/faults/connections/expire-session.ts';
-import { loseAnswers } from '../../src/lab/faults/connections/lose-answers.ts';
-import { exhaustConnections } from '../../src/lab/faults/database/exhaust-connections.ts';
-import { killOpenTransaction } from '../../src/lab/faults/database/kill-session.ts';
+import { steppedClock } from '../../src/lab/faults/clock.ts';
+import { exhaustConnections, killOpenTransaction } from '../../src/lab/faults/database.ts';
 import type { Undo } from '../../src/lab/faults/fault.ts';
-import { killWorkersOfNginx } from '../../src/lab/faults/nginx/kill-workers-of-nginx.ts';
-import { reloadNginx } from '../../src/lab/faults/nginx/reload-nginx.ts';
-import { restartServer } from '../../src/lab/faults/processes/restart-server.ts';
-import { stopWorkers } from '../../src/lab/faults/processes/stop-workers.ts';
-import { flushAll } from '../../src/lab/faults/redis/flush-all.ts';
-import { flushScripts } from '../../src/lab/faults/redis/flush-scripts.ts';
-import { fullDisk } from '../../src/lab/faults/redis/full-disk.ts';
-import { promoteReplica } from '../../src/lab/faults/redis/promote-replica.ts';
+import {
+  cutOneByOne,
+  dropConnections,
+  expireSession,
+  loseAnswers,
+} from '../../src/lab/faults/network.ts';
+import { killWorkersOfNginx, reloadNginx } from '../../src/lab/faults/nginx.ts';
+import { restartServer, stopWorkers } from '../../src/lab/faults/process.ts';
+import { flushAll, flushScripts, fullDisk, promoteReplica } from '../../src/lab/faults/redis.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
 import {
   buyInMysql,

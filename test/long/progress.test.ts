@@ -10,7 +10,7 @@ import {
   sessionsOf,
 } from '../../src/lab/environment/database-root.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { fullDatabase } from '../../src/lab/faults/database/full-database.ts';
+import { fullDatabase } from '../../src/lab/faults/database.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
 import type { Order, Voucher } from '../../src/service/domain.ts';

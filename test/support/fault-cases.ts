@@ -6,24 +6,23 @@ import { withRedis } from '../../src/lab/environment/replication.ts';
 import type { Database } from '../../src/lab/environment/servers/database.ts';
 import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxies.ts';
 import { verbs } from '../../src/lab/faults/by-hand.ts';
-import { cutOneByOne } from '../../src/lab/faults/connections/cut-one-by-one.ts';
-import { delayRequests } from '../../src/lab/faults/connections/delay-requests.ts';
-import { dropConnections } from '../../src/lab/faults/connections/drop-connections.ts';
-import { refuseConnections } from '../../src/lab/faults/connections/refuse-connections.ts';
-import { resetConnections } from '../../src/lab/faults/connections/reset-connections.ts';
-import { slowConnections } from '../../src/lab/faults/connections/slow-connections.ts';
-import { exhaustConnections } from '../../src/lab/faults/database/exhaust-connections.ts';
-import { fullDatabase } from '../../src/lab/faults/database/full-database.ts';
-import { readOnlyDatabase } from '../../src/lab/faults/database/read-only-database.ts';
+import { blockedEventLoop } from '../../src/lab/faults/clock.ts';
+import {
+  exhaustConnections,
+  fullDatabase,
+  readOnlyDatabase,
+} from '../../src/lab/faults/database.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
-import { blockedEventLoop } from '../../src/lab/faults/processes/block-event-loop.ts';
-import { killServer } from '../../src/lab/faults/processes/kill-server.ts';
-import { pauseServer } from '../../src/lab/faults/processes/pause-server.ts';
-import { stopServer } from '../../src/lab/faults/processes/stop-server.ts';
-import { flushAll } from '../../src/lab/faults/redis/flush-all.ts';
-import { holdReplication } from '../../src/lab/faults/redis/hold-replication.ts';
-import { promoteReplica } from '../../src/lab/faults/redis/promote-replica.ts';
-import { restartEmpty } from '../../src/lab/faults/redis/restart-empty.ts';
+import {
+  cutOneByOne,
+  delayRequests,
+  dropConnections,
+  refuseConnections,
+  resetConnections,
+  slowConnections,
+} from '../../src/lab/faults/network.ts';
+import { killServer, pauseServer, restartEmpty, stopServer } from '../../src/lab/faults/process.ts';
+import { flushAll, holdReplication, promoteReplica } from '../../src/lab/faults/redis.ts';
 import { labTokenSecret } from '../../src/service/config.ts';
 import { clientOf, putOnSale } from './client.ts';
 import { theLab } from './the-lab.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { auditAll } from '../../src/lab/drills/audited.ts';
 import { missedFaults } from '../../src/lab/drills/k6-failover.ts';
 import { k6Figures, k6Verdict, voucherOf } from '../../src/lab/drills/k6-figures.ts';
-import { stopServer } from '../../src/lab/faults/processes/stop-server.ts';
+import { stopServer } from '../../src/lab/faults/process.ts';
 import { attemptReader, type K6Attempt, type K6Run } from '../../src/lab/workload/k6.ts';
 import { verdictsOf } from './drill-cases.ts';
 import { facts } from './facts.ts';

@@ -7,7 +7,7 @@ import type { Facts } from '../../service/audit/facts.ts';
 import { findRecorded } from '../../service/orders/record-orders.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import { isInTime } from '../environment/wait-until.ts';
-import { hangingWorkers } from '../faults/processes/hang-worker.ts';
+import { hangingWorkers } from '../faults/process.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import { auditAll, factsNotHeld } from './audited.ts';

@@ -7,7 +7,7 @@ import { changesOf } from '../../service/orders/change-journal.ts';
 import type { VoucherEdit } from '../../service/orders/voucher-changes.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
-import { killServer } from '../faults/processes/kill-server.ts';
+import { killServer } from '../faults/process.ts';
 import type { Stage } from '../stage/stage.ts';
 import { changeOnce, isChangeFinal } from '../workload/change-sale.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';

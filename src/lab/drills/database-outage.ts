@@ -7,11 +7,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findRecorded } from '../../service/orders/record-orders.ts';
 import { isInTime } from '../environment/wait-until.ts';
-import { fullDatabase } from '../faults/database/full-database.ts';
-import { readOnlyDatabase } from '../faults/database/read-only-database.ts';
+import { fullDatabase, readOnlyDatabase } from '../faults/database.ts';
 import type { Fault } from '../faults/fault.ts';
-import { stopServer } from '../faults/processes/stop-server.ts';
-import { limitMemory } from '../faults/redis/limit-memory.ts';
+import { stopServer } from '../faults/process.ts';
+import { limitMemory } from '../faults/redis.ts';
 import type { Bilingual, Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';

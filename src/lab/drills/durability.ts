@@ -6,9 +6,8 @@
 import { type Durability, durabilities } from '../../service/config.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import { isInTime } from '../environment/wait-until.ts';
-import { restartServer } from '../faults/processes/restart-server.ts';
-import { stopWorkers } from '../faults/processes/stop-workers.ts';
-import { cutPower } from '../faults/redis/cut-power.ts';
+import { restartServer, stopWorkers } from '../faults/process.ts';
+import { cutPower } from '../faults/redis.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';

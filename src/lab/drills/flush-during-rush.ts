@@ -6,8 +6,8 @@
 import { rebuild } from '../../service/orders/reconcile/rebuild.ts';
 import { reconcile } from '../../service/orders/reconcile/reconcile.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
-import { stopWorkers } from '../faults/processes/stop-workers.ts';
-import { loseKeys } from '../faults/redis/lose-keys.ts';
+import { stopWorkers } from '../faults/process.ts';
+import { loseKeys } from '../faults/redis.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import type { Drill } from './drill.ts';

@@ -9,7 +9,7 @@ import {
   stockOfBuckets,
 } from '../../service/inventory/shared/bucket-stock.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
-import { killServer } from '../faults/processes/kill-server.ts';
+import { killServer } from '../faults/process.ts';
 import type { Stage } from '../stage/stage.ts';
 import { byBucket } from '../workload/by-bucket.ts';
 import { onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';

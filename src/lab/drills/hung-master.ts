@@ -5,7 +5,7 @@
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import { defaultShape } from '../environment/lab.ts';
-import { pauseServer } from '../faults/processes/pause-server.ts';
+import { pauseServer } from '../faults/process.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { auditAll, drillVerdict, factsNotHeld, findingsOf, notHeldTexts } from './audited.ts';

@@ -6,13 +6,10 @@ import { saleKeys } from '../../service/connections/sale-keys.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withRedis } from '../environment/replication.ts';
 import { instanceNames, type Network } from '../environment/servers/service.ts';
-import { dropConnections } from '../faults/connections/drop-connections.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
-import { hangWorker } from '../faults/processes/hang-worker.ts';
-import { killServer } from '../faults/processes/kill-server.ts';
-import { pauseServer } from '../faults/processes/pause-server.ts';
-import { stopServer } from '../faults/processes/stop-server.ts';
-import { loseGroup } from '../faults/redis/lose-group.ts';
+import { dropConnections } from '../faults/network.ts';
+import { hangWorker, killServer, pauseServer, stopServer } from '../faults/process.ts';
+import { loseGroup } from '../faults/redis.ts';
 import type { Stage } from '../stage/stage.ts';
 import { now } from './try-times.ts';
 

@@ -5,9 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultShape, type Lab } from '../environment/lab.ts';
 import type { Fault } from '../faults/fault.ts';
-import { killServer } from '../faults/processes/kill-server.ts';
-import { pauseServer } from '../faults/processes/pause-server.ts';
-import { stopServer } from '../faults/processes/stop-server.ts';
+import { killServer, pauseServer, stopServer } from '../faults/process.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import { type K6Attempt, type K6Run, runK6 } from '../workload/k6.ts';

@@ -4,9 +4,8 @@
  */
 import { follow } from '../environment/replication.ts';
 import type { Undo } from '../faults/fault.ts';
-import { killServer } from '../faults/processes/kill-server.ts';
-import { pauseServer } from '../faults/processes/pause-server.ts';
-import { cutReplica } from '../faults/redis/cut-replica.ts';
+import { killServer, pauseServer } from '../faults/process.ts';
+import { cutReplica } from '../faults/redis.ts';
 import type { Stage } from '../stage/stage.ts';
 
 const withinMs = 30_000;

@@ -7,8 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import type { Fault } from '../faults/fault.ts';
-import { killServer } from '../faults/processes/kill-server.ts';
-import { pauseServer } from '../faults/processes/pause-server.ts';
+import { killServer, pauseServer } from '../faults/process.ts';
 import type { Stage } from '../stage/stage.ts';
 
 /** Servers that do the same; each fault picks one of them. */

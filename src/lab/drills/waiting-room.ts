@@ -4,7 +4,7 @@
  * and some leave the line without a word.
  */
 import type { ServiceShape } from '../environment/servers/service.ts';
-import { killServer } from '../faults/processes/kill-server.ts';
+import { killServer } from '../faults/process.ts';
 import type { Stage } from '../stage/stage.ts';
 import { isFinal, onePurchaseEach, type Purchase } from '../workload/steady-purchases.ts';
 import { type Look, lookAtPlace } from '../workload/waiting-line.ts';

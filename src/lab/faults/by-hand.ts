@@ -3,25 +3,18 @@
 import type { Lab } from '../environment/lab.ts';
 import { proxyNamed } from '../environment/servers/proxies.ts';
 import { labError } from '../errors.ts';
-import { steppedClock } from './clock/step-clock.ts';
-import { delayRequests } from './connections/delay-requests.ts';
-import { dropConnections } from './connections/drop-connections.ts';
-import { expireSession } from './connections/expire-session.ts';
-import { refuseConnections } from './connections/refuse-connections.ts';
-import { resetConnections } from './connections/reset-connections.ts';
-import { slowConnections } from './connections/slow-connections.ts';
+import { blockedEventLoop, steppedClock } from './clock.ts';
 import type { Fault } from './fault.ts';
-import { blockedEventLoop } from './processes/block-event-loop.ts';
-import { killServer } from './processes/kill-server.ts';
-import { pauseServer } from './processes/pause-server.ts';
-import { restartServer } from './processes/restart-server.ts';
-import { stopServer } from './processes/stop-server.ts';
-import { flushAll } from './redis/flush-all.ts';
-import { flushScripts } from './redis/flush-scripts.ts';
-import { fullDisk } from './redis/full-disk.ts';
-import { holdReplication } from './redis/hold-replication.ts';
-import { promoteReplica } from './redis/promote-replica.ts';
-import { restartEmpty } from './redis/restart-empty.ts';
+import {
+  delayRequests,
+  dropConnections,
+  expireSession,
+  refuseConnections,
+  resetConnections,
+  slowConnections,
+} from './network.ts';
+import { killServer, pauseServer, restartEmpty, restartServer, stopServer } from './process.ts';
+import { flushAll, flushScripts, fullDisk, holdReplication, promoteReplica } from './redis.ts';
 
 interface Verb {
   /** For people, after the name of the server. */

@@ -2,10 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { select } from '../../service/connections/mysql.ts';
 import { reopensAfterMs } from '../../service/domain.ts';
-import { refuseOrders } from '../faults/database/refuse-orders.ts';
+import { refuseOrders } from '../faults/database.ts';
 import type { Fault } from '../faults/fault.ts';
-import { killProcess } from '../faults/processes/kill-process.ts';
-import { stopWorkers } from '../faults/processes/stop-workers.ts';
+import { killProcess, stopWorkers } from '../faults/process.ts';
 import type { Trial } from './trial.ts';
 import type { TrialStage } from './trial-stage.ts';
 

@@ -4,11 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { select } from '../../service/connections/mysql.ts';
 import { labError } from '../errors.ts';
-import { killProcess } from '../faults/processes/kill-process.ts';
-import { pauseServer } from '../faults/processes/pause-server.ts';
-import { restartServer } from '../faults/processes/restart-server.ts';
-import { stopWorkers } from '../faults/processes/stop-workers.ts';
-import { rollBackTo } from '../faults/redis/cut-append-only-file.ts';
+import { killProcess, pauseServer, restartServer, stopWorkers } from '../faults/process.ts';
+import { rollBackTo } from '../faults/redis.ts';
 import type { Trial } from './trial.ts';
 import type { TrialStage } from './trial-stage.ts';
 

@@ -2,11 +2,8 @@
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import { processRef } from '../environment/process-table.ts';
 import { workerNames } from '../environment/servers/service.ts';
-import { killProcess } from '../faults/processes/kill-process.ts';
-import { killServer } from '../faults/processes/kill-server.ts';
-import { pauseServer } from '../faults/processes/pause-server.ts';
-import { stopWorkers } from '../faults/processes/stop-workers.ts';
-import { loseGroup } from '../faults/redis/lose-group.ts';
+import { killProcess, killServer, pauseServer, stopWorkers } from '../faults/process.ts';
+import { loseGroup } from '../faults/redis.ts';
 import type { Trial } from './trial.ts';
 
 const workerDiesAt =

@@ -4,17 +4,11 @@ import type { LockService } from '../../service/ladder/rung.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withRedis } from '../environment/replication.ts';
 import { isProxied, type ProxyName } from '../environment/servers/proxies.ts';
-import { dropConnections } from '../faults/connections/drop-connections.ts';
-import { slowConnections } from '../faults/connections/slow-connections.ts';
+import { blockedEventLoop } from '../faults/clock.ts';
 import type { WatchedFault } from '../faults/fault.ts';
-import { blockedEventLoop } from '../faults/processes/block-event-loop.ts';
-import { pauseServer } from '../faults/processes/pause-server.ts';
-import { restartServer } from '../faults/processes/restart-server.ts';
-import { stopServer } from '../faults/processes/stop-server.ts';
-import { flushScripts } from '../faults/redis/flush-scripts.ts';
-import { holdReplication } from '../faults/redis/hold-replication.ts';
-import { promoteReplica } from '../faults/redis/promote-replica.ts';
-import { restartEmpty } from '../faults/redis/restart-empty.ts';
+import { dropConnections, slowConnections } from '../faults/network.ts';
+import { pauseServer, restartEmpty, restartServer, stopServer } from '../faults/process.ts';
+import { flushScripts, holdReplication, promoteReplica } from '../faults/redis.ts';
 
 export interface LockFaultTarget extends LockService {
   /** The process of the lane that the step names, and its instance. */

@@ -2,8 +2,7 @@
 import type { Attempt } from '../../service/audit/facts.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { Fault, Undo, WatchedFault } from '../faults/fault.ts';
-import { killProcess } from '../faults/processes/kill-process.ts';
-import { pauseProcess } from '../faults/processes/pause-process.ts';
+import { killProcess, pauseProcess } from '../faults/process.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { LaneState, Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';

@@ -1,12 +1,9 @@
 /** The faults of a race behind the sale: in the order workers, the queue's server, the database. */
 import type { Lab } from '../environment/lab.ts';
 import { workerNames } from '../environment/servers/service.ts';
-import { exhaustConnections } from '../faults/database/exhaust-connections.ts';
-import { killOpenTransaction } from '../faults/database/kill-session.ts';
+import { exhaustConnections, killOpenTransaction } from '../faults/database.ts';
 import type { WatchedFault } from '../faults/fault.ts';
-import { pauseServer } from '../faults/processes/pause-server.ts';
-import { restartServer } from '../faults/processes/restart-server.ts';
-import { stopWorkers } from '../faults/processes/stop-workers.ts';
+import { pauseServer, restartServer, stopWorkers } from '../faults/process.ts';
 
 export interface QueueFaultTarget {
   /** The server that has the queue, by its name in the lab. */

@@ -4,7 +4,7 @@ import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import { instanceNames, workerNames } from '../environment/servers/service.ts';
 import { isLabError } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
-import { pauseServer } from '../faults/processes/pause-server.ts';
+import { pauseServer } from '../faults/process.ts';
 import { type Arrival, workerLane } from '../stage/lane-messages.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';

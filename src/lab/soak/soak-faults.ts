@@ -1,19 +1,12 @@
 /** The faults of a soak: what each breaks, whom it can hit, and for how long. */
 import type { Lab } from '../environment/lab.ts';
 import type { ProxyName } from '../environment/servers/proxies.ts';
-import { steppedClock } from '../faults/clock/step-clock.ts';
-import { cutOneByOne } from '../faults/connections/cut-one-by-one.ts';
-import { loseAnswers } from '../faults/connections/lose-answers.ts';
-import { resetConnections } from '../faults/connections/reset-connections.ts';
+import { blockedEventLoop, steppedClock } from '../faults/clock.ts';
 import type { Fault } from '../faults/fault.ts';
-import { killWorkersOfNginx } from '../faults/nginx/kill-workers-of-nginx.ts';
-import { reloadNginx } from '../faults/nginx/reload-nginx.ts';
-import { blockedEventLoop } from '../faults/processes/block-event-loop.ts';
-import { killServer } from '../faults/processes/kill-server.ts';
-import { pauseServer } from '../faults/processes/pause-server.ts';
-import { flushScripts } from '../faults/redis/flush-scripts.ts';
-import { fullDisk } from '../faults/redis/full-disk.ts';
-import { loseGroup } from '../faults/redis/lose-group.ts';
+import { cutOneByOne, loseAnswers, resetConnections } from '../faults/network.ts';
+import { killWorkersOfNginx, reloadNginx } from '../faults/nginx.ts';
+import { killServer, pauseServer } from '../faults/process.ts';
+import { flushScripts, fullDisk, loseGroup } from '../faults/redis.ts';
 
 /** The processes that a fault of the service hits: those that stand at a checkpoint. */
 export interface FaultTarget {

@@ -1,0 +1,32 @@
+/**
+ * Faults of the time inside an instance: its event loop stands still, or its wall clock is wrong.
+ */
+import { blockEventLoop, isSilent, setClockRight, stepClock } from '../environment/ask-instance.ts';
+import type { Fault, WatchedFault } from './fault.ts';
+
+/** The event loop of an instance stands still, as in a long computation: it ends by itself. */
+export const blockedEventLoop = (instance: string, forMs: number): WatchedFault => ({
+  name: `block ${instance} for ${forMs} ms`,
+  watch: (lab) => () => isSilent(lab, instance),
+  async inject(lab) {
+    await blockEventLoop(lab, instance, forMs);
+    return async () => {};
+  },
+});
+
+/**
+ * The wall clock of an instance steps back or forward. The monotonic clock goes on. Back by more
+ * than 5 s: the instance makes no snowflakes until the clock is right again. Forward: they are of a
+ * time that has not come.
+ * @param byMs forward; back, when it is negative
+ */
+export const steppedClock = (instance: string, byMs: number): Fault => ({
+  name: `step the clock of ${instance} ${byMs < 0 ? 'back' : 'forward'} by ${Math.abs(byMs)} ms`,
+  async inject(lab) {
+    await stepClock(lab, instance, byMs);
+    return async () => {
+      await setClockRight(lab, instance);
+      await lab.ensure(lab.shape);
+    };
+  },
+});

@@ -1,0 +1,138 @@
+/** Faults of the network between the service and a server, made by the proxy before the server. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isConnectedTo } from '../environment/proxy/connection-owner.ts';
+import type { Toxic } from '../environment/proxy/toxic.ts';
+import { type ProxyName, proxyPort } from '../environment/servers/proxies.ts';
+import { processNames } from '../environment/servers/service.ts';
+import { waitUntil } from '../environment/wait-until.ts';
+import { zookeeperSessions } from '../environment/zookeeper-sessions.ts';
+import { labError } from '../errors.ts';
+import { shuffler } from '../workload/shuffle.ts';
+import { type Fault, isSpoiled, type WatchedFault } from './fault.ts';
+
+/** Its undo lets everything pass again, and ends the connections that lost data. */
+const spoils =
+  (name: ProxyName, toxic: Partial<Toxic>): Fault['inject'] =>
+  async (lab) => {
+    const network = lab.network('proxied');
+    await network.spoil(name, toxic);
+    return () => network.spoil(name);
+  };
+
+/** Every answer of a server comes late. The undo makes it as fast as before. */
+export const slowConnections = (name: ProxyName, latencyMs: number): WatchedFault => ({
+  name: `slow ${name} by ${latencyMs} ms`,
+  watch: isSpoiled(name),
+  inject: spoils(name, { type: 'latency', stream: 'downstream', latencyMs }),
+});
+
+/**
+ * What is sent to a server arrives late, also what a client had sent before it closed its
+ * connection: as the kernel sends lost packets again. The undo lets new requests pass; those on
+ * their way still come late.
+ */
+export const delayRequests = (name: ProxyName, latencyMs: number): WatchedFault => ({
+  name: `delay requests to ${name} by ${latencyMs} ms`,
+  watch: isSpoiled(name),
+  inject: spoils(name, { type: 'latency', stream: 'upstream', latencyMs }),
+});
+
+/**
+ * The network to a server drops everything: connections stay open, and neither side hears of the
+ * other one, nor of its end. The undo ends the connections that lost data.
+ * @param pid of the only process that is cut off; every process without it
+ */
+export const dropConnections = (
+  name: ProxyName,
+  pid?: number,
+  process = `process ${pid}`,
+): WatchedFault => ({
+  name: pid === undefined ? `drop ${name}` : `drop ${name} for ${process}`,
+  watch: isSpoiled(name),
+  inject: spoils(name, { type: 'timeout', ...(pid !== undefined && { pid }) }),
+});
+
+/** Connections to a server are reset, and each new one too. */
+export const resetConnections = (name: ProxyName): Fault => ({
+  name: `reset ${name}`,
+  inject: spoils(name, { type: 'reset_peer' }),
+});
+
+/** Connections to a server end, and each new one is refused, although the server runs. */
+export const refuseConnections = (name: ProxyName): Fault => ({
+  name: `refuse ${name}`,
+  inject: spoils(name, { type: 'down' }),
+});
+
+/**
+ * Every answer of a server is lost on its way back: it has done what it was asked, and nobody hears
+ * of it. The undo ends the connections that lost an answer.
+ */
+export const loseAnswers = (name: ProxyName): Fault => ({
+  name: `lose the answers of ${name}`,
+  inject: spoils(name, { type: 'timeout', stream: 'downstream' }),
+});
+
+/**
+ * The processes of the service lose their network to a server one after the other, until none has
+ * it, and get it back one after the other, in another order: a swizzle. The injection ends when
+ * half of them are cut off, so that requests meet a network that some have and others have not.
+ * Those that a drill needs in this half come first.
+ * @param pauseMs from one process to the next
+ */
+export const cutOneByOne = (
+  name: ProxyName,
+  seed: number,
+  pauseMs: number,
+  first: readonly number[] = [],
+): Fault => ({
+  name: `cut the processes from ${name} one by one`,
+  async inject(lab) {
+    const network = lab.network('proxied');
+    const shuffle = shuffler(seed);
+    const all = shuffle(processNames(lab.shape).map((each) => lab.pidOf(each)));
+    const pids = [...new Set([...all.filter((pid) => first.includes(pid)), ...all])];
+    const half = Math.max(Math.ceil(pids.length / 2), first.length);
+    const cut = new Set<number>();
+    const oneByOne = async (some: readonly number[], change: (pid: number) => void) => {
+      for (const pid of some) {
+        change(pid);
+        await network.spoil(name, ...[...cut].map(dropFor));
+        await sleep(pauseMs);
+      }
+    };
+    await oneByOne(pids.slice(0, half), (pid) => cut.add(pid));
+    return async () => {
+      await oneByOne(pids.slice(half), (pid) => cut.add(pid));
+      await oneByOne(shuffle(pids), (pid) => cut.delete(pid));
+    };
+  },
+});
+
+const dropFor = (pid: number): Partial<Toxic> => ({ type: 'timeout', pid });
+
+/** The longest session that the lab's ZooKeeper allows, and a spare. */
+const expiredWithinMs = 25_000;
+
+/** ZooKeeper ends the session of one process, which hears nothing of it until it is connected. */
+export const expireSession = (pid: number, process = `process ${pid}`): Fault => ({
+  name: `expire the ZooKeeper session of ${process}`,
+  async inject(lab) {
+    lab.network('proxied');
+    const port = lab.portOf('zookeeper');
+    const proxy = proxyPort({ proxies: lab.portOf('proxies') }, 'zookeeper');
+    if (!isConnectedTo(pid, proxy)) throw labError('NO_SESSION', process);
+    const before = await zookeeperSessions(port);
+    const undo = await dropConnections('zookeeper', pid).inject(lab);
+    try {
+      await waitUntil('a session to expire', expiredWithinMs, async () => {
+        const now = await zookeeperSessions(port);
+        return before.some((session) => !now.includes(session));
+      });
+    } finally {
+      await undo();
+    }
+    return async () => {};
+  },
+});
