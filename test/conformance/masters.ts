@@ -1,25 +1,16 @@
 /** Three Redis masters of the clauses: killed, paused, and emptied between two clauses. */
-
-import { Redis } from 'ioredis';
+import { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
-import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
-import {
-  killWithChildren,
-  signalProcess,
-  startProcess,
-} from '../../src/lab/environment/processes.ts';
-import { redisServer } from '../../src/lab/environment/servers/redis.ts';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { labError } from '../../src/lab/errors.ts';
-import { loadingRetryMs } from '../../src/service/connections/redis.ts';
 
 const count = 3;
-const answersWithinMs = 10_000;
 
 export async function startMasters(folder: string, fromPort: number): Promise<Masters> {
   const first = await freePorts(fromPort, count);
-  const places = Array.from({ length: count }, (_, place) => place);
-  const masters = new Masters(places.map((place) => new Master(folder, first + place)));
+  const ports = Array.from({ length: count }, (_, place) => first + place);
+  const fsync = 'everysec';
+  const masters = new Masters(
+    ports.map((port) => new OwnRedis({ folder, port, name: `master-${port}`, fsync })),
+  );
   try {
     await masters.mend();
   } catch (error) {
@@ -29,58 +20,18 @@ export async function startMasters(folder: string, fromPort: number): Promise<Ma
   return masters;
 }
 
-class Master {
-  readonly port: number;
-  readonly admin: Redis;
-  readonly #server;
-  #process: ProcessRef | undefined;
-  #isOver = false;
-
-  constructor(folder: string, port: number) {
-    this.port = port;
-    this.#server = redisServer(`master-${port}`, folder, port, 'everysec');
-    this.admin = new Redis({
-      ...{ port, lazyConnect: true },
-      ...{ retryStrategy: () => 20, maxLoadingRetryTime: loadingRetryMs },
-    });
-    this.admin.on('error', () => {});
-  }
-
-  async start(): Promise<void> {
-    if (this.#isOver) throw labError('INTERRUPTED');
-    await this.#server.prepare?.();
-    this.#process = startProcess(this.#server.program());
-    await waitUntil(`the Redis on ${this.port}`, answersWithinMs, () => this.#server.answers());
-  }
-
-  async kill(): Promise<void> {
-    if (this.#process) await killWithChildren(this.#process);
-  }
-
-  /** It does not start again: a clause that was interrupted would mend it. */
-  async end(): Promise<void> {
-    this.#isOver = true;
-    this.admin.disconnect();
-    await this.kill();
-  }
-
-  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
-    if (this.#process) signalProcess(this.#process, name);
-  }
-
-  /** Runs, answers, and is empty. */
-  async mend(): Promise<void> {
-    if (!this.#process || !isAlive(this.#process)) await this.start();
-    this.signal('SIGCONT');
-    await this.admin.config('SET', 'min-replicas-to-write', '0');
-    await this.admin.flushall();
-  }
+/** Runs, answers, and is empty. */
+async function mendMaster(master: OwnRedis): Promise<void> {
+  await master.start();
+  await master.resume();
+  await master.admin.config('SET', 'min-replicas-to-write', '0');
+  await master.admin.flushall();
 }
 
 export class Masters {
-  readonly #masters: readonly Master[];
+  readonly #masters: readonly OwnRedis[];
 
-  constructor(masters: readonly Master[]) {
+  constructor(masters: readonly OwnRedis[]) {
     this.#masters = masters;
   }
 
@@ -89,8 +40,7 @@ export class Masters {
   }
 
   kill = (place: number): Promise<void> => this.#at(place).kill();
-  /** With SIGSTOP: its connections stand, and nothing is answered. */
-  pause = (place: number): void => this.#at(place).signal('SIGSTOP');
+  pause = (place: number): Promise<void> => this.#at(place).pause();
 
   /** It answers every write with an error at once, as a master without its replicas does. */
   async refuseWrites(place: number): Promise<void> {
@@ -99,13 +49,13 @@ export class Masters {
 
   /** Every master runs, answers, takes writes, and is empty. */
   async mend(): Promise<void> {
-    await Promise.all(this.#masters.map((master) => master.mend()));
+    await Promise.all(this.#masters.map(mendMaster));
   }
 
   /** Every key that expires, by its master and name, with its value. */
   async keys(): Promise<Map<string, string>> {
     const found = new Map<string, string>();
-    const read = async ({ admin }: Master, place: number) => {
+    const read = async ({ admin }: OwnRedis, place: number) => {
       for (const key of await admin.keys('*')) {
         const [ttl, value] = await Promise.all([admin.pttl(key), admin.dumpBuffer(key)]);
         if (ttl >= 0 && value) found.set(`${place} ${key}`, value.toString('hex'));
@@ -133,7 +83,7 @@ export class Masters {
     await Promise.all(this.#masters.map((master) => master.end()));
   }
 
-  #at(place: number): Master {
+  #at(place: number): OwnRedis {
     const master = this.#masters[place];
     if (!master) throw new RangeError(`there is no master ${place}`);
     return master;

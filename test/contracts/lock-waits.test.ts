@@ -4,12 +4,8 @@
  */
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { isAlive, type ProcessRef } from '../../src/lab/environment/process-table.ts';
-import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
-import { redisServer } from '../../src/lab/environment/servers/redis.ts';
-import type { Server } from '../../src/lab/environment/servers/server.ts';
+import { OwnRedis, OwnServer } from '../../src/lab/environment/own-redis.ts';
 import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { LockServiceUnavailable } from '../../src/service/errors.ts';
 import { lockFactories } from '../../src/service/ladder/factories.ts';
 import type { LockFactory } from '../../src/service/ladder/rung.ts';
@@ -24,39 +20,27 @@ const answerMs = 1_000;
 const toleranceMs = 600;
 
 const folder = newDataFolder();
-let servers: Server[];
-let processes: ProcessRef[];
+let servers: OwnServer[];
+const all = (change: 'start' | 'pause' | 'resume' | 'stop' | 'end') =>
+  Promise.all(servers.map((server) => server[change]()));
 
 beforeAll(async () => {
   const port = await ownPorts(20_600, 4);
-  servers = [0, 1, 2].map((n) => redisServer(`redis-${n}`, folder, port + n, 'everysec'));
-  servers.push(zookeeperServer(folder, port + 3));
-  for (const server of servers) await server.prepare?.();
-  await start();
+  const redis = [0, 1, 2].map(
+    (n) => new OwnRedis({ folder, port: port + n, name: `redis-${n}`, fsync: 'everysec' }),
+  );
+  servers = [...redis, new OwnServer(zookeeperServer(folder, port + 3))];
+  await all('start');
 });
 afterAll(async () => {
-  await stop();
+  await all('end');
   rmSync(folder, { recursive: true, force: true });
 });
 
 beforeEach(async () => {
-  signal('SIGCONT');
-  if (!processes.every(isAlive)) await start();
+  await all('resume');
+  await all('start');
 });
-
-async function start(): Promise<void> {
-  processes = servers.map((server) => startProcess(server.program()));
-  for (const { name, answers } of servers) await waitUntil(name, 20_000, answers);
-}
-
-function signal(name: 'SIGCONT' | 'SIGSTOP'): void {
-  for (const { pid } of processes.filter(isAlive)) process.kill(pid, name);
-}
-
-async function stop(): Promise<void> {
-  signal('SIGCONT');
-  await Promise.all(processes.map((each) => stopProcess(each)));
-}
 
 interface Opened {
   readonly name: string;
@@ -96,8 +80,8 @@ async function expectInTime({ name, lock }: Opened, resource: string, waitMs: nu
 const withServer = [...lockFactories()].filter(([name]) => !name.startsWith('mutex'));
 
 test.each([
-  ['paused', async () => signal('SIGSTOP')],
-  ['stopped', stop],
+  ['paused', () => all('pause')],
+  ['stopped', () => all('stop')],
 ])('every lock answers in time while its servers are %s', async (_, takeAway) => {
   const opened = await Promise.all(withServer.map(openLock));
   const taken = `test:${someVoucherId()}`;

@@ -13,7 +13,7 @@ afterAll(() => cluster?.stop());
 
 /** @returns how many connections had subscribed */
 async function killSubscribers(): Promise<number> {
-  const killed = cluster.nodes.map(({ redis }) => redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub'));
+  const killed = cluster.nodes.map(({ admin }) => admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub'));
   return (await Promise.all(killed)).reduce<number>((sum, each) => sum + Number(each), 0);
 }
 
@@ -25,7 +25,7 @@ async function killUntil(stop: AbortSignal): Promise<number> {
 }
 
 async function channels(): Promise<number> {
-  const found = cluster.nodes.map(({ redis }) => redis.pubsub('CHANNELS', '*'));
+  const found = cluster.nodes.map(({ admin }) => admin.pubsub('CHANNELS', '*'));
   return (await Promise.all(found)).flat().length;
 }
 

@@ -1,9 +1,10 @@
 /** A process starts by any node of a Redis Cluster that answers. */
 import { expect, onTestFinished, test } from 'vitest';
+import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { mostReplicas } from '../../src/service/connections/replicas.ts';
 import { openConnections } from '../support/connections.ts';
-import { type ClusterNode, startRedisCluster } from '../support/redis-cluster.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
 
 const key = '{sale:0}:epoch';
 
@@ -25,7 +26,7 @@ async function sells(settings: Readonly<Record<string, string>>): Promise<boolea
 test('the node of REDIS_URL is dead and replaced by its replica: another node is enough', async () => {
   const cluster = await startRedisCluster({ replicas: true });
   onTestFinished(() => cluster.stop());
-  const [seed, ...others] = cluster.nodes as [ClusterNode, ...ClusterNode[]];
+  const [seed, ...others] = cluster.nodes as [OwnRedis, ...OwnRedis[]];
   const REDIS_CLUSTER_NODES = others.map(({ port }) => `127.0.0.1:${port}`).join(',');
   const [REDIS_URL, isNamed] = [cluster.url, { REDIS_CLUSTER_NODES }];
   expect(await sells({ REDIS_URL })).toBe(true);
@@ -44,7 +45,7 @@ test('each address of a name is tried, and the replicas of each master are known
   onTestFinished(() => connections.close());
   connections.redis('admin');
   await connections.ready();
-  const masters = cluster.nodes.map(({ redis }) => redis);
+  const masters = cluster.nodes.map(({ admin }) => admin);
   expect(await mostReplicas(connections, masters)).toBe(1);
   for (const redis of masters) await redis.call('ACL', 'SETUSER', 'default', '-cluster|nodes');
   await expect(mostReplicas(connections, masters)).rejects.toThrow(/^NOPERM/);

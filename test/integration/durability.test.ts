@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { agreeOnDurability } from '../../src/service/connections/durability.ts';
@@ -19,12 +20,10 @@ import { quiet, readyConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
 import { ownDatabase } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
 import { withCode } from '../support/with-code.ts';
-
-const portOf = ({ url }: OwnRedis): string => new URL(url).port;
 
 /** It promises `always`, unless it says otherwise. */
 const opened = (changes: Readonly<Record<string, string>>) => readyConnections(changes, 'purchase');
@@ -128,7 +127,7 @@ async function replicated(count = 1) {
   const master = await startOwnRedis({ 'min-replicas-to-write': String(count) });
   const replicas: OwnRedis[] = [];
   while (replicas.length < count)
-    replicas.push(await startOwnRedis({ replicaof: `127.0.0.1 ${portOf(master)}` }));
+    replicas.push(await startOwnRedis({ replicaof: `127.0.0.1 ${master.port}` }));
   const [replica] = replicas as [OwnRedis];
   const ORDER_REPLICAS = String(count);
   const settings = { REDIS_URL: master.url, ORDER_DURABILITY: 'replica', ORDER_REPLICAS };
@@ -156,7 +155,7 @@ test('with `replica`, an order is accepted once a replica has it: until then it 
   const first = await buy(connections, someOrder(voucher.id, '1'));
   expect(first).toMatchObject({ kind: 'accepted' });
 
-  replica.pause();
+  await replica.pause();
   const order = someOrder(voucher.id, '2');
   const outcome = await buy(connections, order);
   expect(outcome).toMatchObject({ kind: 'unknown', orderId: order.id });
@@ -170,7 +169,7 @@ test('with `replica`, an order is accepted once a replica has it: until then it 
   // That answer would rest on an order that a new master may not have.
   expect(await buy(other, someOrder(voucher.id, '2'))).toMatchObject({ reason: 'not-ready' });
 
-  replica.resume();
+  await replica.resume();
   await untilAccepted(() => buy(other, again));
   expect(await buy(other, again)).toMatchObject({ kind: 'accepted', orderId: order.id });
   expect(await buy(other, someOrder(voucher.id, '2'))).toMatchObject({ reason: 'already-ordered' });
@@ -181,10 +180,10 @@ test('with `replica`, an order is accepted once all replicas have it, whichever 
   const { replicas, connections, voucher, buy } = await replicated(2);
   await agreeOnDurability(connections, quiet);
   for (const [user, replica] of replicas.entries()) {
-    replica.pause();
+    await replica.pause();
     const order = someOrder(voucher.id, String(user + 1));
     expect(await buy(connections, order)).toMatchObject({ kind: 'unknown', orderId: order.id });
-    replica.resume();
+    await replica.resume();
     await untilAccepted(() => buy(connections, order));
   }
 });
@@ -206,10 +205,10 @@ test('with `replica`, nobody is told `sold-out` because of an order that no repl
   const inventory = openLuaStream(connections);
   await inventory.prepare(voucher);
   const buy = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, freeLease);
-  replica.pause();
+  await replica.pause();
   expect(await buy('1')).toMatchObject({ kind: 'unknown' });
   for (const user of ['2', '3']) expect(await buy(user)).toMatchObject({ reason: 'not-ready' });
-  replica.resume();
+  await replica.resume();
   await untilSoldOut(() => buy('4'));
 });
 
@@ -225,10 +224,10 @@ test('with `replica`, nobody is told `sold-out` because another bucket sold what
   const userOf = (bucket: unknown) =>
     users.find((user) => saleKeys.bucketOf(voucher.id, user, 2) === bucket) ?? '';
   const buy = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, freeLease);
-  replica.pause();
+  await replica.pause();
   expect(await buy(userOf(first))).toMatchObject({ kind: 'unknown' });
   expect(await buy(userOf(second))).toMatchObject({ reason: 'not-ready' });
-  replica.resume();
+  await replica.resume();
   await untilSoldOut(() => buy(userOf(second)));
 
   // Each bucket may have a master of its own: each is asked for its replica.
@@ -252,11 +251,11 @@ test('with `replica`, a purchase is not answered 202 while no replica can have i
     const answer = await app.request(path, { method: 'POST', headers });
     return `${answer.status} ${((await answer.json()) as { code?: string }).code ?? ''}`;
   };
-  replica.pause();
+  await replica.pause();
   expect(await purchase()).toBe('503 outcome-unknown');
   expect(await purchase()).toBe('503 outcome-unknown');
   expect(await stockOf(connections, voucher)).toBe('499');
-  replica.resume();
+  await replica.resume();
   await waitUntil('the answer 202', 20_000, async () => (await purchase()) === '202 ');
   expect(await stockOf(connections, voucher)).toBe('499');
 });
@@ -300,14 +299,14 @@ test('with `replica`, a change of a sale is done once a replica has it', async (
   const vouchers: Voucher[] = [];
   for (const rung of ['lua-stream', 'lua-buckets']) vouchers.push(await putOnSaleBy(by, rung));
   const pause = ({ id }: Voucher) => changeSale(by, id, '9', { paused: true });
-  replica.pause();
+  await replica.pause();
   for (const voucher of vouchers) {
     await expect(pause(voucher)).rejects.toMatchObject({ cause: withCode('REPLICA_BEHIND') });
     expect(await changesOf(by.mysql(), voucher.id)).toMatchObject([{ state: 'begun' }]);
   }
   // Redis has the change: a process that repeats it writes nothing, and waits all the same.
   await expect(finishChanges(by)).rejects.toThrow(withCode('REPLICA_BEHIND'));
-  replica.resume();
+  await replica.resume();
   await waitUntil('the changes to be finished', 20_000, async () => {
     await finishChanges(by).catch(() => []);
     const states = vouchers.map(async ({ id }) => (await changesOf(by.mysql(), id))[0]?.state);

@@ -13,7 +13,6 @@ import { openLock } from '../support/ladder-lock.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { swallowingProxy } from '../support/swallowing-proxy.ts';
 
-const portOf = (url: string): number => Number(new URL(url).port);
 const isReady = (redis: Redis) => waitUntil('the client', 5_000, () => redis.status === 'ready');
 const untilAnswers = (redis: Redis) =>
   waitUntil('another connection', 5_000, async () => (await redis.ping()) === 'PONG');
@@ -26,7 +25,7 @@ async function idsOn(port: number): Promise<string[]> {
 
 describe('the earlier connections of a client', () => {
   test('are ended by a later try, when the first one was not heard', async () => {
-    const port = portOf((await startOwnRedis()).url);
+    const { port } = await startOwnRedis();
     const [first, second] = [await swallowingProxy(port), await swallowingProxy(port)];
     const redis = new Redis({ port: first.port, maxRetriesPerRequest: 0 });
     onTestFinished(() => redis.disconnect());

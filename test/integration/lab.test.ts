@@ -8,6 +8,7 @@ import { execa } from 'execa';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { refuseFileWrites } from '../../src/lab/environment/file-size.ts';
 import { defaultShape, Lab } from '../../src/lab/environment/lab.ts';
+import { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
 import {
   childrenOf,
@@ -17,8 +18,6 @@ import {
   statFields,
 } from '../../src/lab/environment/process-table.ts';
 import { signalProcess, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
-import { withRedis } from '../../src/lab/environment/replication.ts';
-import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { alone } from '../../src/lab/environment/session.ts';
 import { choosePorts, writeState } from '../../src/lab/environment/state.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
@@ -89,23 +88,18 @@ test('a lab that stops gives a Redis its disk back first, and this Redis keeps w
   const { ports, chosen } = await choosePorts();
   onTestFinished(chosen);
   const [port = 0] = ports.redlock;
-  const server = redisServer('redis-1', folder, port, 'everysec');
-  await server.prepare?.();
-  const started = async () => {
-    const ref = startProcess(server.program());
-    await waitUntil('Redis to answer', 10_000, server.answers);
-    return ref;
-  };
-  const full = await started();
-  onTestFinished(() => stopProcess(full));
-  const running = [{ ...full, name: 'redis-1', port, hasFullDisk: true }];
+  const ref = { pid: 0, startedAt: '' };
+  const onStart = (started: ProcessRef) => void Object.assign(ref, started);
+  const redis = new OwnRedis({ folder, port, name: 'redis-1', fsync: 'everysec', onStart });
+  onTestFinished(() => redis.end());
+  await redis.start();
+  const running = [{ ...ref, name: 'redis-1', port, hasFullDisk: true }];
   writeState(folder, { id: 'test', ports, database: 'mariadb', running, shape: defaultShape });
-  await refuseFileWrites(full.pid);
-  await withRedis(port, (redis) => redis.set('key', 'answered'));
+  await refuseFileWrites(redis.pid);
+  await redis.admin.set('key', 'answered');
   await Lab.stop(folder);
-  const again = await started();
-  onTestFinished(() => stopProcess(again));
-  expect(await withRedis(port, (redis) => redis.get('key'))).toBe('answered');
+  await redis.start();
+  expect(await redis.admin.get('key')).toBe('answered');
 });
 
 const shell = (script: string) =>

@@ -4,12 +4,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import type { Lock } from '../../src/service/locks/lock.ts';
 import { held, openLock } from '../support/ladder-lock.ts';
-import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
 import { proxyBefore } from '../support/swallowing-proxy.ts';
 
 /** How many servers each lock has, and how many of them hang. */
@@ -70,12 +71,11 @@ function startUsers(lock: Lock) {
   return { answers, stop };
 }
 
-const portOf = ({ url }: OwnRedis): number => Number(new URL(url).port);
 const urlsOf = (servers: readonly { readonly url: string }[]) => servers.map(({ url }) => url);
 
 /** Locks, and places in the line of a fair one. */
 async function leftOn(server: OwnRedis): Promise<string[]> {
-  const keys = await withRedis(portOf(server), (redis) => redis.keys('*'));
+  const keys = await withRedis(server.port, (redis) => redis.keys('*'));
   return keys.filter((key) => /^lock:|^redisson_lock_(queue|timeout):/.test(key));
 }
 
@@ -98,9 +98,9 @@ async function hangAndLook(
   const { lock } = await openOver(name, urlsOf(servers));
   const { answers, stop } = startUsers(lock);
   await waitUntil('connections that are in use', 20_000, async () => answers.granted > 10);
-  for (const server of servers.slice(0, hung)) server.pause();
+  await Promise.all(servers.slice(0, hung).map((server) => server.pause()));
   await sleep(hangMs);
-  for (const server of servers) server.resume();
+  await Promise.all(servers.map((server) => server.resume()));
   const { failed } = await stop();
   expect(failed, `${name}: failed in the hang`).toBeGreaterThan(10);
   const isFree = async () => (await left(servers)).length === 0;
@@ -110,7 +110,7 @@ async function hangAndLook(
 
 /** How many releases the server has run, with the requests that are scripts too. */
 async function scriptsOn(server: OwnRedis): Promise<number> {
-  const stats = await withRedis(portOf(server), (redis) => redis.info('commandstats'));
+  const stats = await withRedis(server.port, (redis) => redis.info('commandstats'));
   const calls = [...stats.matchAll(/^cmdstat_(?:eval|evalsha|get):calls=(\d+)/gm)];
   return calls.reduce((sum, [, count]) => sum + Number(count), 0);
 }

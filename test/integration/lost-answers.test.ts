@@ -150,12 +150,12 @@ test('a buyer who waits too long behind a slow call is refused, and nothing was 
   await inventory.prepare(voucher);
   const buy = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, lease);
   await buy('1');
-  own.pause();
+  await own.pause();
   const first = buy('2');
   await sleep(20); // Its call is sent, and not answered.
   const behind = buy('3');
   await sleep(200);
-  own.resume();
+  await own.resume();
   expect(await first).toMatchObject({ kind: 'accepted' });
   expect(await behind).toEqual({ kind: 'refused', reason: 'not-ready' });
   expect(await inventory.remaining(voucher)).toBe(8);

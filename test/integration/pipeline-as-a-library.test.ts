@@ -1,6 +1,7 @@
 /** The pipeline as another program uses it: from a client of its own, with keys of its own. */
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import {
   clientOptions,
   type Delivery,
@@ -10,7 +11,7 @@ import {
   type SalePipeline,
   salePipeline,
 } from '../../src/service/exports/pipeline.ts';
-import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
 
 const sale: Sale = {
   ...{ id: '9', stock: 3 },
@@ -127,9 +128,9 @@ test('an order that must be on a replica is unknown while there is none', async 
 
 test('a purchase that Redis does not answer is unknown, and the next one is sold', async () => {
   await pipeline.prepare(sale);
-  server.pause();
+  await server.pause();
   expect(await sell('1')).toMatchObject({ kind: 'unknown' });
-  server.resume();
+  await server.resume();
   await expect.poll(() => kindOf('2'), { timeout: 10_000 }).toBe('accepted');
 });
 
@@ -227,9 +228,9 @@ test('of an error that a new connection mends, a consumer tells, and goes on', a
   await sell('1');
   await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['1']);
   expect(errors).toEqual([]);
-  server.pause();
+  await server.pause();
   await expect.poll(() => errors.length, { timeout: 10_000 }).toBeGreaterThan(0);
-  server.resume();
+  await server.resume();
   await expect.poll(() => kindOf('2'), { timeout: 10_000 }).toBe('accepted');
   await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['1', '2']);
   stop.abort();

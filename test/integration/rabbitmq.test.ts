@@ -157,8 +157,8 @@ test('without a confirm the outcome is unknown, and the sale goes on once it ans
   const opened = await open({ PURCHASE_ANSWER_MS: '500' });
   const { sell, stock } = await onSale(opened);
   expect(await sell(1)).toMatchObject({ kind: 'accepted' });
-  await rabbitmq.pause();
-  const outcome = await sell(2).finally(() => rabbitmq.resume());
+  await rabbitmq.broker.pause();
+  const outcome = await sell(2).finally(() => rabbitmq.broker.resume());
   expect(outcome).toMatchObject({ kind: 'unknown' });
   expect(await stock()).toBe(18); // It may be queued.
   let user = 2;

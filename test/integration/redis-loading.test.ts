@@ -19,15 +19,14 @@ const fewTries = 5;
 
 async function filledRedis() {
   const own = await startOwnRedis(slowLoading);
-  const port = Number(new URL(own.url).port);
-  await withRedis(port, async (redis) => {
+  await withRedis(own.port, async (redis) => {
     const filling = redis.pipeline();
     for (let key = 0; key < keys; key++) filling.set(`key:${key}`, value);
     await filling.exec();
     await redis.bgrewriteaof(); // The keys are in the base file then.
   });
-  await waitUntil('the base file', 10_000, () => isOnDisk(port));
-  return { ...own, port };
+  await waitUntil('the base file', 10_000, () => isOnDisk(own.port));
+  return own;
 }
 
 const rejectedPings = (commandStats: string): number =>

@@ -34,7 +34,7 @@ async function isHealthy(port: number): Promise<boolean> {
 
 /** A Redis with these users, and a database of its own. */
 async function storesWithUsers() {
-  const redis = await startOwnRedis({ aclfile: usersFile }, isHealthy);
+  const redis = await startOwnRedis({ aclfile: usersFile }, { answers: isHealthy });
   const address = new URL(readFileSync('containers/lab-redis-url', 'utf8').trim());
   const { host } = new URL(redis.url);
   address.host = host;

@@ -6,6 +6,7 @@
 import { once } from 'node:events';
 import { Redis, type RedisOptions } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import {
   LeaseLost,
@@ -15,7 +16,7 @@ import {
 } from '../../src/service/errors.ts';
 import type { Lease, Lock, RedisLockOptions } from '../../src/service/locks/lock.ts';
 import { redlockLock } from '../../src/service/locks/redlock.ts';
-import { type OwnRedis, startOwnRedis } from '../support/own-redis.ts';
+import { startOwnRedis } from '../support/own-redis.ts';
 
 const key = 'lock:seat';
 const soonMs = 10_000;
@@ -60,18 +61,16 @@ async function keysOn(...lookers: readonly Redis[]): Promise<number> {
 const expectKeys = (count: number, lookers: readonly Redis[]) =>
   expect.poll(() => keysOn(...lookers), { timeout: soonMs }).toBe(count);
 
-const pause = (...servers: readonly (OwnRedis | undefined)[]) => {
-  for (const server of servers) server?.pause();
-};
-const resume = (...servers: readonly (OwnRedis | undefined)[]) => {
-  for (const server of servers) server?.resume();
-};
+const pause = (...servers: readonly (OwnRedis | undefined)[]) =>
+  Promise.all(servers.map((server) => server?.pause()));
+const resume = (...servers: readonly (OwnRedis | undefined)[]) =>
+  Promise.all(servers.map((server) => server?.resume()));
 const errorOf = (work: Promise<unknown>) => work.then(() => null).catch((error: unknown) => error);
 const hostOf = (server?: OwnRedis) => new URL(server?.url ?? '').host;
 
 test('redlock · one of three masters hung · no acquire, renewal or release waits for it', async () => {
   const { servers, lookers, lock } = await startRedlock(patient);
-  pause(servers[0]);
+  await pause(servers[0]);
   const startedAt = performance.now();
   const lease = await held(lock, 60_000);
   expect(performance.now() - startedAt).toBeLessThan(soonMs);
@@ -85,7 +84,7 @@ test('redlock · one of three masters hung · no acquire, renewal or release wai
 
 test('redlock · two of three masters hung · refuses after its limit, with the numbers, and leaves nothing behind', async () => {
   const { servers, lookers, lock } = await startRedlock({ answerMs: 400 });
-  pause(servers[0], servers[1]);
+  await pause(servers[0], servers[1]);
   const error = await errorOf(lock.acquire('seat', { waitMs: 0 }));
   expect(error).toBeInstanceOf(LockServiceUnavailable);
   const missing = [hostOf(servers[0]), hostOf(servers[1])];
@@ -93,7 +92,7 @@ test('redlock · two of three masters hung · refuses after its limit, with the 
   expect(error).toMatchObject({ code: 'LOCK_MAJORITY_MISSING', ...numbers });
   expect((error as LockMajorityMissing).cause).toMatchObject({ code: 'DEADLINE_PASSED' });
   await expectKeys(0, lookers.slice(2));
-  resume(...servers);
+  await resume(...servers);
   await expectKeys(0, lookers);
 });
 
@@ -101,7 +100,7 @@ test('redlock · one of three masters dead, and another hung · a release says t
   const { servers, lookers, lock } = await startRedlock({ answerMs: 400 });
   const lease = await held(lock);
   await servers[0]?.kill();
-  pause(servers[1]);
+  await pause(servers[1]);
   expect(await errorOf(lease.release())).toBeInstanceOf(LockMajorityMissing);
   expect(await keysOn(...lookers.slice(2))).toBe(0); // It is released where it was heard.
 });
@@ -134,9 +133,9 @@ test('redlock · a master that was given up gets the release after the lock, and
   const { servers, lookers, lock } = await startRedlock(patient);
   const [hung, looker] = [servers[2], lookers[2]];
   await looker?.config('RESETSTAT');
-  pause(hung);
+  await pause(hung);
   await (await held(lock)).release();
-  resume(hung);
+  await resume(hung);
   const heard = async () => await looker?.info('commandstats');
   await expect.poll(heard, { timeout: soonMs }).toContain('cmdstat_eval:calls=2');
   expect(await keysOn(...lookers)).toBe(0);
@@ -144,11 +143,11 @@ test('redlock · a master that was given up gets the release after the lock, and
 
 test('redlock · a master that was given up and never gets the release is free when its lease expires', async () => {
   const { servers, clients, lookers, lock } = await startRedlock(patient);
-  pause(servers[2]);
+  await pause(servers[2]);
   const lease = await held(lock, 2_000);
   clients[2]?.disconnect(); // What it was sent is with the master already.
   await lease.release();
-  resume(servers[2]);
+  await resume(servers[2]);
   await expectKeys(1, lookers);
   await expectKeys(0, lookers);
 });
@@ -157,7 +156,7 @@ test.each(['goes on', 'stands still'])(
   'redlock · a lock that is granted after its lease is released and not returned, when the clock of the day %s',
   async (clock) => {
     const { servers, lookers, lock } = await startRedlock(patient);
-    pause(servers[0], servers[1]);
+    await pause(servers[0], servers[1]);
     const startedAt = performance.now();
     if (clock === 'stands still') vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     onTestFinished(() => void vi.restoreAllMocks());
@@ -165,7 +164,7 @@ test.each(['goes on', 'stands still'])(
     const refused = errorOf(lock.acquire('seat', { waitMs: 0, leaseMs }));
     const isOver = () => performance.now() - startedAt > leaseMs;
     await waitUntil('the lease to be over', soonMs, isOver);
-    resume(...servers);
+    await resume(...servers);
     const error = await refused;
     expect(error).toBeInstanceOf(LockServiceUnavailable);
     expect(error).toBeInstanceOf(LockGrantedTooLate);

@@ -4,28 +4,25 @@
  * they could promote it again: it must be a copy before that.
  */
 import { expect, onTestFinished, test } from 'vitest';
-import { signalProcess, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { OwnRedis, OwnServer } from '../../src/lab/environment/own-redis.ts';
 import { roleOf, withRedis } from '../../src/lab/environment/replication.ts';
 import { restoreMain } from '../../src/lab/environment/sentinels.ts';
-import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import {
   downAfterMs,
   masterName,
   sentinelServer,
   viewOf,
 } from '../../src/lab/environment/servers/sentinel.ts';
-import type { Server } from '../../src/lab/environment/servers/server.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { someFolder } from '../support/folder.ts';
 import { ownPorts } from '../support/own-ports.ts';
 
 const patientMs = 60_000;
 
-async function started(server: Server) {
-  await server.prepare?.();
-  const ref = startProcess(server.program());
-  onTestFinished(() => stopProcess(ref));
-  return ref;
+async function started<S extends OwnServer>(server: S): Promise<S> {
+  onTestFinished(() => server.end());
+  await server.start();
+  return server;
 }
 
 const downAfter = (sentinel: number, ms: number) =>
@@ -38,18 +35,16 @@ test('redis-main follows the new master at once, before the Sentinels agree', as
   const first = await ownPorts(19_400, 6);
   const [redisMain, replica, secondReplica] = [first, first + 1, first + 2];
   const sentinels = [first + 3, first + 4, first + 5] as const;
-  const data = [
-    redisServer('redis-main', folder, redisMain, 'always', { 'replica-priority': '50' }),
-    redisServer('replica', folder, replica, 'always'),
-    redisServer('second-replica', folder, secondReplica, 'always', {
-      replicaof: `127.0.0.1 ${replica}`,
-    }),
-  ] as const;
-  const [, newMaster] = [await started(data[0]), await started(data[1]), await started(data[2])];
-  for (const { port, answers } of data) await waitUntil(`Redis ${port}`, 10_000, answers);
+  const redis = (name: string, port: number, settings = {}) =>
+    started(new OwnRedis({ folder, name, port, settings }));
+  await redis('redis-main', redisMain, { 'replica-priority': '50' });
+  const newMaster = await redis('replica', replica);
+  await redis('second-replica', secondReplica, { replicaof: `127.0.0.1 ${replica}` });
   // The Sentinels do not know redis-main, so that nobody but restoreMain makes it follow.
-  for (const port of sentinels)
-    await started(sentinelServer(`sentinel-${port}`, folder, port, replica));
+  for (const port of sentinels) {
+    const server = sentinelServer(`sentinel-${port}`, folder, port, replica);
+    await started(new OwnServer({ ...server, answers: async () => true }));
+  }
   for (const port of sentinels)
     await waitUntil(`Sentinel ${port}`, 20_000, async () => {
       const { otherSentinels, flags } = await viewOf(port);
@@ -60,7 +55,7 @@ test('redis-main follows the new master at once, before the Sentinels agree', as
   const [hasty, ...patient] = sentinels;
   for (const port of patient) await downAfter(port, patientMs);
   await downAfter(hasty, 100);
-  signalProcess(newMaster, 'SIGSTOP');
+  await newMaster.pause();
   await waitUntil('a Sentinel to see a problem', 10_000, async () =>
     (await viewOf(hasty)).flags.includes('s_down'),
   );
@@ -71,7 +66,7 @@ test('redis-main follows the new master at once, before the Sentinels agree', as
   await waitUntil('redis-main to follow', 5_000, follows);
   expect((await viewOf(hasty)).flags).toContain('s_down');
   for (const port of sentinels) await downAfter(port, downAfterMs);
-  signalProcess(newMaster, 'SIGCONT');
+  await newMaster.resume();
   await restoring;
   const roles = await Promise.all([redisMain, replica, secondReplica].map(roleOf));
   expect(roles).toEqual(['master', 'slave', 'slave']);

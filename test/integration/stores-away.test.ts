@@ -223,7 +223,7 @@ describe('with a Redis that stays silent', () => {
 
   test('/readyz does not wait for a frozen Redis: the instance is not ready', async () => {
     const { app, redis } = await patientInstance();
-    redis.pause();
+    await redis.pause();
     onTestFinished(redis.resume);
     const readyz = () => answer(app, 'GET', '/readyz');
     await expect.poll(readyz, { timeout: 10_000 }).toBe('503 not-ready');

@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import { execa } from 'execa';
 import mysql from 'mysql2/promise';
 import { expect, onTestFinished, test } from 'vitest';
-import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { OwnServer } from '../../src/lab/environment/own-redis.ts';
 import { databaseUrl } from '../../src/lab/environment/servers/database.ts';
 import { mariadbServer } from '../../src/lab/environment/servers/mariadb.ts';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { type Certificates, certificates, redisTls } from '../support/certificates.ts';
 import { deploymentSecret } from '../support/client.ts';
 import { newDataFolder } from '../support/data-home.ts';
@@ -29,14 +28,19 @@ async function databaseWithTls({ ca, key, certificate }: Certificates): Promise<
   await server.prepare?.();
   const { args, ...program } = server.program();
   const tls = [`--ssl-cert=${certificate}`, `--ssl-key=${key}`, '--require-secure-transport=ON'];
-  const ref = startProcess({ ...program, args: [...args, ...tls] });
-  onTestFinished(() => stopProcess(ref));
   const uri = databaseUrl(port);
-  await waitUntil('MariaDB with TLS', 30_000, async () => {
+  const answers = async () => {
     const connection = await mysql.createConnection({ uri, ssl: { ca: readFileSync(ca) } });
     await connection.end();
     return true;
+  };
+  const own = new OwnServer({
+    ...server,
+    program: () => ({ ...program, args: [...args, ...tls] }),
+    answers,
   });
+  onTestFinished(() => own.end());
+  await own.start();
   const refusal = /Access denied|insecure transport/; // Of MariaDB 10.11, and of 11.8.
   await expect(mysql.createConnection({ uri })).rejects.toThrow(refusal);
   return `${uri}?ssl={"verifyIdentity":true}`;

@@ -4,15 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { collectFacts } from '../../src/service/audit/collect.ts';
 import { confirmed, usersWithSeveralOrders } from '../../src/service/audit/facts.ts';
 import type { Voucher } from '../../src/service/domain.ts';
-import {
-  type ClusterNode,
-  type RedisCluster,
-  startRedisCluster,
-} from '../support/redis-cluster.ts';
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import {
   acceptedOf,
   buyUntilKnown,
@@ -63,7 +60,7 @@ async function failover(ORDER_DURABILITY: 'always' | 'replica') {
   try {
     await sold(sale, moved, 0);
     const from = await cluster.ownerOf(orders);
-    const to = cluster.nodes.find((node) => node !== from) as ClusterNode;
+    const to = cluster.nodes.find((node) => node !== from) as OwnRedis;
     await cluster.moveSlot(orders, to, 50);
     await sold(sale, moved, sale.attempts.length);
     const atStake = await vouchersOn(sale, cluster, to);
@@ -110,13 +107,13 @@ const sold = (sale: Sale, voucher: Voucher, from: number): Promise<void> =>
 async function loseMaster(
   sale: Sale,
   cluster: RedisCluster,
-  master: ClusterNode,
+  master: OwnRedis,
   { voucher, users }: { voucher: Voucher; users: Users },
 ): Promise<number> {
   const cutAt = sale.attempts.length;
   const replica = await cluster.replicaOf(master);
-  replica.pause(); // Alone, it would read later what waits in its connection.
-  await master.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
+  await replica.pause(); // Alone, it would read later what waits in its connection.
+  await master.admin.call('CLIENT', 'KILL', 'TYPE', 'replica');
   const { begun } = users;
   await waitUntil('orders without a replica', withinMs, () => {
     const answers = answersSince(sale, voucher, cutAt);
@@ -124,8 +121,8 @@ async function loseMaster(
     return late.filter(({ outcome }) => outcome !== 'refused').length >= atRisk;
   });
   await master.kill();
-  replica.resume();
-  const isMaster = async () => (await replica.redis.role())[0] === 'master';
+  await replica.resume();
+  const isMaster = async () => (await replica.admin.role())[0] === 'master';
   await waitUntil('the promotion', withinMs, isMaster);
   await master.start(); // As the replica of the new one.
   return cutAt;
@@ -134,7 +131,7 @@ async function loseMaster(
 async function vouchersOn(
   { connections, vouchers }: Sale,
   cluster: RedisCluster,
-  master: ClusterNode,
+  master: OwnRedis,
 ): Promise<string[]> {
   const ids = vouchers.map(({ id }) => id);
   const owners = await Promise.all(

@@ -108,7 +108,7 @@ async function everyRoleFollows({ sentinels, connections }: Sale): Promise<void>
 async function goesOnAfter(end: 'kill' | 'pause', own: Sale): Promise<void> {
   await oneMoreOrder(own);
   const accepted = buyAllTheTime(own);
-  await own.sentinels.master[end]();
+  await own.sentinels.onBoth(end);
   await own.sentinels.promoted();
   const lost = accepted.length;
   const since = () => accepted.slice(lost);
@@ -138,12 +138,12 @@ test('a frozen master comes back: clients that were idle are not at it any more'
   await oneMoreOrder(own);
   // No command waits on these roles, so no limit of an answer ends their connections.
   const old = new Set(roles.map((role) => own.connections.redis(role).stream));
-  own.sentinels.master.pause();
+  await own.sentinels.onBoth('pause');
   await own.sentinels.promoted();
   await waitUntil('the connections to the old master to close', mostMs, () =>
     [...old].every((stream) => stream.destroyed),
   );
-  own.sentinels.master.resume();
+  await own.sentinels.onBoth('resume');
   await everyRoleFollows(own);
   await oneMoreOrder(own);
 });

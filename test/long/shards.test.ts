@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { orderGroup } from '../../src/service/connections/sale-keys.ts';
 import type { Voucher } from '../../src/service/domain.ts';
@@ -11,11 +12,7 @@ import { redisStreamGroupQueue } from '../../src/service/queues/redis-stream-gro
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { consume } from '../support/consume.ts';
 import { ownLab } from '../support/own-lab.ts';
-import {
-  type ClusterNode,
-  type RedisCluster,
-  startRedisCluster,
-} from '../support/redis-cluster.ts';
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { someOrder } from '../support/sale.ts';
 import { usersUpTo } from '../support/selling.ts';
 import { deploy } from '../support/service-process.ts';
@@ -138,7 +135,7 @@ describe('a Redis Cluster', () => {
     const sale = await startSale(onCluster(), 5);
     await sellOut(sale);
     const keysPerMaster = await Promise.all(
-      cluster.nodes.map(async ({ redis }) => (await redis.keys('{sale:*')).length),
+      cluster.nodes.map(async ({ admin }) => (await admin.keys('{sale:*')).length),
     );
     expect(keysPerMaster.filter((count) => count > 0)).toHaveLength(3);
     const { saleKeys } = sale.connections;
@@ -146,7 +143,7 @@ describe('a Redis Cluster', () => {
       const { voucher, buyers, orders, queued, dead } = saleKeys.of(id);
       const keys = [voucher(id), buyers(id), orders, queued, dead];
       const slots = await Promise.all(
-        keys.map((key) => cluster.nodes[0]?.redis.cluster('KEYSLOT', key)),
+        keys.map((key) => cluster.nodes[0]?.admin.cluster('KEYSLOT', key)),
       );
       expect(new Set(slots).size).toBe(1);
     }
@@ -168,7 +165,7 @@ describe('a Redis Cluster', () => {
     const { connections, vouchers } = sale;
     const [first] = vouchers as [Voucher];
     const owners = await ownersOf(sale);
-    const [lost] = owners as [ClusterNode];
+    const [lost] = owners as [OwnRedis];
     const elsewhere = vouchers.filter((_, index) => owners[index] !== lost);
     startWorker(onCluster());
     const buying = Promise.all(vouchers.map((voucher) => buyAsUsers(sale, voucher, 100)));
@@ -196,14 +193,14 @@ describe('a Redis Cluster', () => {
   });
 
   test('runs a purchase whose answer is lost once, and answers unknown', async () => {
-    const [node] = cluster.nodes as [ClusterNode];
+    const [node] = cluster.nodes as [OwnRedis];
     const proxy = await swallowingProxy(node.port);
     await cluster.announce(node, proxy.port);
     onTestFinished(() => cluster.announce(node, node.port));
     const sale = await startSale(onCluster(), 5);
     const voucher = sale.vouchers[(await ownersOf(sale)).indexOf(node)] as Voucher;
     await sale.buy(voucher, '6'); // From now on the node knows the script.
-    await node.redis.config('RESETSTAT');
+    await node.admin.config('RESETSTAT');
 
     proxy.swallowNextAnswer('once'); // Not one to the client that copies vouchers to Redis.
     const lost = await sale.buy(voucher, '7', 'once');
@@ -250,10 +247,10 @@ describe('a Redis Cluster', () => {
     const [moving] = vouchers as [Voucher];
     const { orders } = connections.saleKeys.of(moving.id);
     const from = await cluster.ownerOf(orders);
-    const to = cluster.nodes.find((node) => node !== from) as ClusterNode;
+    const to = cluster.nodes.find((node) => node !== from) as OwnRedis;
     onTestFinished(() => cluster.moveSlot(orders, from, 0));
-    await to.redis.script('FLUSH'); // As on a master that joined today.
-    await from.redis.config('RESETSTAT');
+    await to.admin.script('FLUSH'); // As on a master that joined today.
+    await from.admin.config('RESETSTAT');
     startWorker(onCluster());
     const buying = Promise.all(vouchers.map((voucher) => buyAsUsers(sale, voucher, 100)));
 
@@ -261,7 +258,7 @@ describe('a Redis Cluster', () => {
     await cluster.moveSlot(orders, to, 100);
     expect(await cluster.ownerOf(orders)).toBe(to);
     await buying;
-    const errors = await from.redis.info('errorstats');
+    const errors = await from.admin.info('errorstats');
     for (const redirect of ['ASK', 'TRYAGAIN', 'MOVED'])
       expect(errors).toContain(`errorstat_${redirect}:`);
     for (const voucher of vouchers) expect(acceptedOf(sale, voucher).length).toBe(60);
@@ -270,14 +267,14 @@ describe('a Redis Cluster', () => {
 });
 
 /** How often the node ran a script since its statistics were reset. */
-async function callsOfPurchase({ redis }: ClusterNode): Promise<number> {
-  const statistics = await redis.info('commandstats');
+async function callsOfPurchase({ admin }: OwnRedis): Promise<number> {
+  const statistics = await admin.info('commandstats');
   const calls = [...statistics.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)];
   return calls.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 /** The master of each voucher. */
-const ownersOf = ({ connections, vouchers }: Sale): Promise<ClusterNode[]> =>
+const ownersOf = ({ connections, vouchers }: Sale): Promise<OwnRedis[]> =>
   Promise.all(vouchers.map(({ id }) => cluster.ownerOf(connections.saleKeys.of(id).orders)));
 
 /** One user after the other, each with one request that is repeated until its outcome is known. */

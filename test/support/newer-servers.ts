@@ -6,12 +6,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { OwnServer } from '../../src/lab/environment/own-redis.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';
-import type { ProcessRef } from '../../src/lab/environment/process-table.ts';
-import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { labTokenSecret } from '../../src/service/config.ts';
 import { newDataFolder } from './data-home.ts';
 import { shortLeases } from './lab.ts';
@@ -25,12 +23,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const server = redisServer(name, folder, port + index, 'everysec');
     return { ...server, program: () => ({ ...server.program(), command }) };
   });
-  const running: ProcessRef[] = [];
-  for (const server of [...redis, zookeeperServer(folder, port + 2)]) {
-    await server.prepare?.();
-    running.push(startProcess(server.program()));
-    await waitUntil(server.name, 20_000, server.answers);
-  }
+  const servers = [...redis, zookeeperServer(folder, port + 2)].map((each) => new OwnServer(each));
+  for (const server of servers) await server.start();
   const environment = {
     MYSQL_URL: 'mysql://nobody@127.0.0.1:1/none', // These tests send no SQL.
     REDIS_URL: `redis://127.0.0.1:${port}`,
@@ -43,7 +37,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('workers', project.config.maxWorkers + 1); // As in lab.ts.
   project.provide('lab', { folder, baseUrl: '', environment });
   return async () => {
-    for (const server of running) await stopProcess(server);
+    for (const server of servers) await server.end();
     rmSync(folder, { recursive: true, force: true });
   };
 }

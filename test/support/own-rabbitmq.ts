@@ -1,25 +1,14 @@
 /** A RabbitMQ of a test file's own, which no order worker of the lab consumes. */
 import { rmSync } from 'node:fs';
 import { connect } from 'amqplib';
-import type { ProcessRef } from '../../src/lab/environment/process-table.ts';
-import {
-  killWithChildren,
-  pauseWithChildren,
-  signalProcess,
-  startProcess,
-} from '../../src/lab/environment/processes.ts';
+import { OwnServer } from '../../src/lab/environment/own-redis.ts';
 import { rabbitmqServers, rabbitmqUrl } from '../../src/lab/environment/servers/rabbitmq.ts';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { newDataFolder } from './data-home.ts';
 import { ownPorts } from './own-ports.ts';
 
 export interface OwnRabbitmq {
   readonly url: string;
-  /** Kills it, and starts it with its data. */
-  restart(): Promise<void>;
-  /** With SIGSTOP: its connections stay open, and nothing is answered. */
-  pause(): Promise<void>;
-  resume(): void;
+  readonly broker: OwnServer;
   /** So that the next use declares the queues again. */
   deleteQueues(): Promise<void>;
   stop(): Promise<void>;
@@ -28,24 +17,15 @@ export interface OwnRabbitmq {
 export async function startOwnRabbitmq(): Promise<OwnRabbitmq> {
   const folder = newDataFolder();
   const port = await ownPorts(19_400, 3);
-  const [epmd, rabbitmq] = rabbitmqServers(folder, port);
-  if (!epmd || !rabbitmq) throw new RangeError('RabbitMQ is two programs');
-  const start = async (server: typeof epmd): Promise<ProcessRef> => {
-    await server.prepare?.();
-    const ref = startProcess(server.program());
-    await waitUntil(`${server.name} of its own`, 60_000, server.answers, 200);
-    return ref;
-  };
-  const epmdRef = await start(epmd);
-  let ref = await start(rabbitmq);
+  const programs = rabbitmqServers(folder, port).map(
+    (server) => new OwnServer(server, { withinMs: 60_000, everyMs: 200 }),
+  );
+  const broker = programs.at(-1);
+  if (!broker) throw new RangeError('RabbitMQ is two programs');
+  for (const program of programs) await program.start();
   return {
     url: rabbitmqUrl(port),
-    async restart() {
-      await killWithChildren(ref);
-      ref = await start(rabbitmq);
-    },
-    pause: () => pauseWithChildren(ref),
-    resume: () => signalProcess(ref, 'SIGCONT'),
+    broker,
     async deleteQueues() {
       const connection = await connect(rabbitmqUrl(port));
       const channel = await connection.createChannel();
@@ -54,7 +34,7 @@ export async function startOwnRabbitmq(): Promise<OwnRabbitmq> {
       await connection.close();
     },
     async stop() {
-      for (const each of [ref, epmdRef]) await killWithChildren(each);
+      for (const program of programs.toReversed()) await program.end();
       rmSync(folder, { recursive: true, force: true });
     },
   };

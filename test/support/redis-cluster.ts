@@ -5,14 +5,12 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
-import { Redis } from 'ioredis';
+import { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { freeClusterPorts } from '../../src/lab/environment/ports.ts';
-import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { type Certificates, redisTls } from './certificates.ts';
 import { newDataFolder } from './data-home.ts';
 import { worker } from './own-ports.ts';
-import { type OwnServer, ownServer } from './own-redis.ts';
 
 const password = 'one@password:for/all%20nodes'; // Of letters that a URL spells otherwise.
 /** A master that is silent for this time is down for the others. */
@@ -22,25 +20,21 @@ const firstPort = 9_600;
 const portsOfWorker = 100;
 const masterCount = 3;
 
-export interface ClusterNode extends OwnServer {
-  readonly redis: Redis;
-}
-
 export interface RedisCluster {
   /** With the password, as REDIS_URL. */
   readonly url: string;
   /** Those that were masters at first. */
-  readonly nodes: readonly ClusterNode[];
+  readonly nodes: readonly OwnRedis[];
   /** The replica of this master, once it has every write. */
-  replicaOf(master: ClusterNode): Promise<ClusterNode>;
+  replicaOf(master: OwnRedis): Promise<OwnRedis>;
   /** The master that has the slot of this key. */
-  ownerOf(key: string): Promise<ClusterNode>;
+  ownerOf(key: string): Promise<OwnRedis>;
   /** Moves the slot of this key to another master, key by key, with a pause after each. */
-  moveSlot(key: string, to: ClusterNode, pauseMs: number): Promise<void>;
+  moveSlot(key: string, to: OwnRedis, pauseMs: number): Promise<void>;
   /**
    * From now on clients are sent to this port instead of the node's own: a proxy can stand between.
    */
-  announce(node: ClusterNode, port: number): Promise<void>;
+  announce(node: OwnRedis, port: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -62,7 +56,7 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<R
   );
   const [nodes, others] = [all.slice(0, masterCount), all.slice(masterCount)];
   const stop = async () => {
-    await Promise.all(all.map((node) => node.stop()));
+    await Promise.all(all.map((node) => node.end()));
     rmSync(folder, { recursive: true, force: true });
   };
   try {
@@ -84,23 +78,16 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<R
   };
 }
 
-function clusterNode(folder: string, port: number, options: ClusterOptions): ClusterNode {
+function clusterNode(folder: string, port: number, options: ClusterOptions): OwnRedis {
   const { tls, settings = {} } = options;
-  const redis = new Redis({
-    ...{ port, password, lazyConnect: true, maxRetriesPerRequest: 1 },
-    ...(tls && { tls: { ca: readFileSync(tls.ca) } }),
+  return new OwnRedis({
+    folder,
+    port,
+    name: String(port),
+    settings: { ...nodeSettings, ...settings, ...(tls && tlsOnly(tls, port)) },
+    // Certificates may be of names only.
+    access: { password, ...(tls && { host: 'localhost', tls: { ca: readFileSync(tls.ca) } }) },
   });
-  redis.on('error', () => {}); // While the node is down.
-  const more = { ...nodeSettings, ...settings, ...(tls && tlsOnly(tls, port)) };
-  const server = redisServer(String(port), folder, port, 'always', more);
-  const own = ownServer(server, () => redis.ping().then(Boolean));
-  return {
-    ...{ ...own, redis },
-    stop: async () => {
-      redis.disconnect();
-      await own.stop();
-    },
-  };
 }
 
 /** Without full coverage, the slots of the other masters are served while one master is down. */
@@ -116,7 +103,7 @@ const tlsOnly = (tls: Certificates, port: number) => ({
 });
 
 async function create(
-  nodes: readonly ClusterNode[],
+  nodes: readonly OwnRedis[],
   { replicas, tls }: ClusterOptions,
 ): Promise<void> {
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
@@ -127,33 +114,33 @@ async function create(
   });
 }
 
-async function replicaOf(nodes: readonly ClusterNode[], master: ClusterNode): Promise<ClusterNode> {
-  const [, written = 0] = await master.redis.role();
-  const hasAll = async ({ redis }: ClusterNode) => {
-    const [, , port, state, offset] = await redis.role();
+async function replicaOf(nodes: readonly OwnRedis[], master: OwnRedis): Promise<OwnRedis> {
+  const [, written = 0] = await master.admin.role();
+  const hasAll = async ({ admin }: OwnRedis) => {
+    const [, , port, state, offset] = await admin.role();
     return port === master.port && state === 'connected' && Number(offset) >= Number(written);
   };
-  let found: ClusterNode | undefined;
+  let found: OwnRedis | undefined;
   await waitUntil('the replica to have every write', 20_000, async () => {
     for (const node of nodes) if (await hasAll(node)) found = node;
     return found !== undefined;
   });
-  return found as ClusterNode;
+  return found as OwnRedis;
 }
 
 /** Every node finds all slots served. */
-const untilComplete = (nodes: readonly ClusterNode[]): Promise<void> =>
+const untilComplete = (nodes: readonly OwnRedis[]): Promise<void> =>
   waitUntil('the cluster to be complete', 20_000, async () => {
-    const states = await Promise.all(nodes.map(({ redis }) => redis.cluster('INFO')));
+    const states = await Promise.all(nodes.map(({ admin }) => admin.cluster('INFO')));
     return states.every((state) => /cluster_state:ok/.test(state));
   });
 
 /** By the nodes' own answers: the address of a master may be that of a proxy. */
-async function ownerOf(nodes: readonly ClusterNode[], key: string): Promise<ClusterNode> {
+async function ownerOf(nodes: readonly OwnRedis[], key: string): Promise<OwnRedis> {
   for (const node of nodes) {
-    const slot = await node.redis.cluster('KEYSLOT', key);
-    const own = await node.redis.cluster('MYID');
-    const ranges = await node.redis.cluster('SLOTS');
+    const slot = await node.admin.cluster('KEYSLOT', key);
+    const own = await node.admin.cluster('MYID');
+    const ranges = await node.admin.cluster('SLOTS');
     if (ranges.some(([from, to, master]) => from <= slot && slot <= to && master?.[2] === own))
       return node;
   }
@@ -162,34 +149,34 @@ async function ownerOf(nodes: readonly ClusterNode[], key: string): Promise<Clus
 
 /** The steps of `redis-cli --cluster reshard`, slowly. */
 async function moveSlot(
-  nodes: readonly ClusterNode[],
+  nodes: readonly OwnRedis[],
   key: string,
-  to: ClusterNode,
+  to: OwnRedis,
   pauseMs: number,
 ): Promise<void> {
   const from = await ownerOf(nodes, key);
-  const slot = await from.redis.cluster('KEYSLOT', key);
-  const [fromId, toId] = await Promise.all([from, to].map((node) => node.redis.cluster('MYID')));
-  await to.redis.cluster('SETSLOT', slot, 'IMPORTING', String(fromId));
-  await from.redis.cluster('SETSLOT', slot, 'MIGRATING', String(toId));
-  for (const moved of await from.redis.cluster('GETKEYSINSLOT', slot, 1_000)) {
+  const slot = await from.admin.cluster('KEYSLOT', key);
+  const [fromId, toId] = await Promise.all([from, to].map((node) => node.admin.cluster('MYID')));
+  await to.admin.cluster('SETSLOT', slot, 'IMPORTING', String(fromId));
+  await from.admin.cluster('SETSLOT', slot, 'MIGRATING', String(toId));
+  for (const moved of await from.admin.cluster('GETKEYSINSLOT', slot, 1_000)) {
     const target = ['127.0.0.1', to.port, '', 0, 5_000, 'AUTH', password, 'KEYS', moved] as const;
-    await from.redis.call('MIGRATE', ...target);
+    await from.admin.call('MIGRATE', ...target);
     await sleep(pauseMs);
   }
-  for (const { redis } of [to, from, ...nodes])
-    await redis.cluster('SETSLOT', slot, 'NODE', String(toId));
+  for (const { admin } of [to, from, ...nodes])
+    await admin.cluster('SETSLOT', slot, 'NODE', String(toId));
 }
 
 async function announce(
-  nodes: readonly ClusterNode[],
-  { redis }: ClusterNode,
+  nodes: readonly OwnRedis[],
+  { admin }: OwnRedis,
   port: number,
 ): Promise<void> {
-  const id = await redis.cluster('MYID');
-  await redis.config('SET', 'cluster-announce-port', port);
-  const knows = async (node: ClusterNode) => {
-    const ranges = await node.redis.cluster('SLOTS');
+  const id = await admin.cluster('MYID');
+  await admin.config('SET', 'cluster-announce-port', port);
+  const knows = async (node: OwnRedis) => {
+    const ranges = await node.admin.cluster('SLOTS');
     return ranges.some(([, , master]) => master?.[2] === id && master[1] === port);
   };
   await waitUntil('every node to know the new port', 10_000, async () =>

@@ -6,12 +6,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { ShardKeys } from '../../service/connections/sale-keys.ts';
+import { OwnRedis } from './own-redis.ts';
 import { freeClusterPorts } from './ports.ts';
-import type { ProcessRef } from './process-table.ts';
-import { startProcess, stopProcess } from './processes.ts';
-import { withRedis } from './replication.ts';
-import { redisServer } from './servers/redis.ts';
-import type { Server } from './servers/server.ts';
 import { waitUntil } from './wait-until.ts';
 
 const preferredPort = 19_600;
@@ -33,50 +29,43 @@ export async function startSaleMasters(
   rmSync(folder, { recursive: true, force: true });
   const first = await freeClusterPorts(preferredPort, count);
   const masters = Array.from({ length: count }, (_, number) => master(folder, first + number));
-  const running: ProcessRef[] = [];
   const stop = async () => {
-    await Promise.all(running.map((ref) => stopProcess(ref)));
+    await Promise.all(masters.map((each) => each.end()));
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    for (const server of masters) {
-      await server.prepare?.();
-      running.push(startProcess(server.program()));
-      await waitUntil(`the master on port ${server.port}`, 10_000, server.answers);
-    }
-    await joinMasters(
-      masters.map(({ port }) => port),
-      shards,
-    );
+    for (const each of masters) await each.start();
+    await joinMasters(masters, shards);
   } catch (error) {
     await stop();
     throw error;
   }
-  const pids = running.map(({ pid }) => pid);
+  const pids = masters.map(({ pid }) => pid);
   return { url: `redis://127.0.0.1:${first}`, pids, stop };
 }
 
-const master = (folder: string, port: number): Server =>
-  redisServer(`master-${port}`, folder, port, 'always', { 'cluster-enabled': 'yes' });
+const master = (folder: string, port: number): OwnRedis =>
+  new OwnRedis({ folder, port, name: `master-${port}`, settings: { 'cluster-enabled': 'yes' } });
 
-async function joinMasters(ports: readonly number[], shards: readonly ShardKeys[]): Promise<void> {
-  const [first = 0, ...others] = ports;
-  const slots = await withRedis(first, (redis) => slotsOf(redis, shards));
-  const owners = ownersOf(ports.length, slots);
-  for (const [number, port] of ports.entries())
-    await withRedis(port, async (redis) => {
-      await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', String(number + 1));
-      await redis.call('CLUSTER', 'ADDSLOTS', ...slotsWith(owners, number));
-    });
-  await withRedis(first, async (redis) => {
-    for (const port of others) await redis.call('CLUSTER', 'MEET', '127.0.0.1', String(port));
-  });
-  const isComplete = async (port: number) => {
-    const info = await withRedis(port, (redis) => redis.cluster('INFO'));
-    return info.includes('cluster_state:ok') && info.includes(`cluster_size:${ports.length}`);
+async function joinMasters(
+  masters: readonly OwnRedis[],
+  shards: readonly ShardKeys[],
+): Promise<void> {
+  const [first, ...others] = masters;
+  if (!first) return;
+  const owners = ownersOf(masters.length, await slotsOf(first.admin, shards));
+  for (const [number, { admin }] of masters.entries()) {
+    await admin.call('CLUSTER', 'SET-CONFIG-EPOCH', String(number + 1));
+    await admin.call('CLUSTER', 'ADDSLOTS', ...slotsWith(owners, number));
+  }
+  for (const { port } of others)
+    await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', String(port));
+  const isComplete = async ({ admin }: OwnRedis) => {
+    const info = await admin.cluster('INFO');
+    return info.includes('cluster_state:ok') && info.includes(`cluster_size:${masters.length}`);
   };
   await waitUntil('the masters to know each other', 20_000, async () =>
-    (await Promise.all(ports.map(isComplete))).every(Boolean),
+    (await Promise.all(masters.map(isComplete))).every(Boolean),
   );
 }
 

@@ -1,15 +1,10 @@
 /** The Redis of a lock storm: its own server, which is restarted with what it had. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import { loadScript, runScript } from '../../service/connections/scripts.ts';
+import { OwnRedis } from '../environment/own-redis.ts';
 import { freePorts } from '../environment/ports.ts';
 import { isAlive, type ProcessRef } from '../environment/process-table.ts';
-import { startProcess } from '../environment/processes.ts';
-import { redisServer } from '../environment/servers/redis.ts';
-import type { Server } from '../environment/servers/server.ts';
-import { waitUntil } from '../environment/wait-until.ts';
 
 const leaveScript = loadScript('locks/leave-fair');
 
@@ -27,48 +22,21 @@ export function endKilledStorm(folder: string): void {
 
 const isLatch = (key: string): boolean => key.startsWith('redisson_unlock_latch:');
 
-export class StormRedis {
-  readonly url: string;
-  readonly #server: Server;
-  readonly #processFile: string;
-  readonly #redis: Redis;
-  #process: ProcessRef | undefined;
-
-  static async start(folder: string): Promise<StormRedis> {
-    const redis = new StormRedis(folder, await freePorts(firstPort));
-    await redis.#start();
-    await redis.#redis.connect();
+export class StormRedis extends OwnRedis {
+  static async begin(folder: string): Promise<StormRedis> {
+    const onStart = (ref: ProcessRef) => writeFileSync(processFile(folder), JSON.stringify(ref));
+    // It syncs before it answers: a restart loses no lock.
+    const redis = new StormRedis({ folder, port: await freePorts(firstPort), onStart });
+    await redis.start();
     return redis;
   }
 
-  private constructor(folder: string, port: number) {
-    this.url = `redis://127.0.0.1:${port}`;
-    this.#processFile = processFile(folder);
-    // It syncs before it answers: a restart loses no lock.
-    this.#server = redisServer('redis', folder, port, 'always');
-    const retryStrategy = () => 50;
-    this.#redis = new Redis({ port, retryStrategy, maxRetriesPerRequest: null, lazyConnect: true });
-    this.#redis.on('error', () => {});
-  }
-
   async killClients(type: 'normal' | 'pubsub'): Promise<void> {
-    await this.#redis.call('CLIENT', 'KILL', 'TYPE', type);
+    await this.admin.call('CLIENT', 'KILL', 'TYPE', type);
   }
 
   async flushScripts(): Promise<void> {
-    await this.#redis.script('FLUSH');
-  }
-
-  /** With kill -9. */
-  async restart(downMs: number): Promise<void> {
-    await this.#kill();
-    await sleep(downMs);
-    await this.#start();
-  }
-
-  async end(): Promise<void> {
-    this.#redis.disconnect();
-    await this.#kill();
+    await this.admin.script('FLUSH');
   }
 
   /**
@@ -76,15 +44,15 @@ export class StormRedis {
    * that is killed after a release leaves one.
    */
   async everything(): Promise<string[]> {
-    const keys = await this.#redis.keys('*');
-    const lives = await Promise.all(keys.map((key) => this.#redis.pttl(key)));
+    const keys = await this.admin.keys('*');
+    const lives = await Promise.all(keys.map((key) => this.admin.pttl(key)));
     const left = keys.filter((key, index) => !isLatch(key) || (lives[index] ?? -1) < 0);
-    return [...left, ...((await this.#redis.pubsub('CHANNELS')) as string[])];
+    return [...left, ...((await this.admin.pubsub('CHANNELS')) as string[])];
   }
 
   /** The latches of releases whose end nobody heard. */
   async latches(): Promise<number> {
-    return (await this.#redis.keys('*')).filter(isLatch).length;
+    return (await this.admin.keys('*')).filter(isLatch).length;
   }
 
   /** Takes these clients out of the line of a fair lock. @returns how many places they had */
@@ -92,25 +60,10 @@ export class StormRedis {
     const queue = `redisson_lock_queue:{${lock}}`;
     const channels = `redisson_lock__channel:{${lock}}`;
     const keys = [lock, queue, `redisson_lock_timeout:{${lock}}`, channels];
-    const owners = await this.#redis.lrange(queue, 0, -1);
+    const owners = await this.admin.lrange(queue, 0, -1);
     const leaving = owners.filter((owner) => clients.has(owner.replace(/:.*/, '')));
     // The turns of those behind stay as they are: theirs need not have been as long.
-    for (const owner of leaving) await runScript(this.#redis, leaveScript, keys, [owner, '0', '0']);
+    for (const owner of leaving) await runScript(this.admin, leaveScript, keys, [owner, '0', '0']);
     return leaving.length;
-  }
-
-  async #start(): Promise<void> {
-    await this.#server.prepare?.();
-    this.#process = startProcess(this.#server.program());
-    writeFileSync(this.#processFile, JSON.stringify(this.#process));
-    await waitUntil('Redis to answer', 10_000, () => this.#server.answers());
-  }
-
-  async #kill(): Promise<void> {
-    const server = this.#process;
-    if (!server) return;
-    process.kill(server.pid, 'SIGKILL');
-    await waitUntil('Redis to end', 5_000, () => !isAlive(server));
-    this.#process = undefined;
   }
 }

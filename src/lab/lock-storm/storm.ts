@@ -30,7 +30,7 @@ export async function lockStorm(stage: Stage, options: StormOptions): Promise<Ju
   endKilledStorm(folder);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
-  const storm = new LockStorm(stage, options, folder, await StormRedis.start(folder));
+  const storm = new LockStorm(stage, options, folder, await StormRedis.begin(folder));
   const end = () => void storm.end();
   stage.signal.addEventListener('abort', end); // In whatever phase it is.
   try {

@@ -23,7 +23,7 @@ export async function withoutAMaster(
   const contender = await field.contender(subject, { leaseMs });
   const place = missingPlace(subject);
   if (state === 'dead') await field.masters.kill(place);
-  else field.masters.pause(place);
+  else await field.masters.pause(place);
   return subject.needs === 'majority'
     ? stillGranted(await ask(contender, 'missing', mostMs), state)
     : failsInTime(await ask(contender, 'missing', mostMs), state);

@@ -1,10 +1,12 @@
 /** A Redis server, with its data under the lab's folder. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { programPath } from '../processes.ts';
 import type { Server } from './server.ts';
 import { durabilityOf, replicasOf, type ServiceShape } from './service.ts';
+
+export type Fsync = 'always' | 'everysec' | 'never';
 
 /**
  * `always` syncs to disk before it answers, so an acknowledged order survives a killed process and
@@ -14,7 +16,7 @@ export function redisServer(
   name: string,
   folder: string,
   port: number,
-  fsync: 'always' | 'everysec' | 'never',
+  fsync: Fsync,
   more: Readonly<Record<string, string>> = {},
 ): Server {
   const data = join(folder, name);
@@ -52,10 +54,14 @@ export const orderRedisSettings = (shape: ServiceShape): Record<string, string> 
   'min-replicas-max-lag': '2',
 });
 
-export async function redisAnswers(port: number): Promise<boolean> {
+/** What a client needs besides the port. */
+export type RedisAccess = Pick<RedisOptions, 'host' | 'password' | 'tls'>;
+
+export async function redisAnswers(port: number, access: RedisAccess = {}): Promise<boolean> {
   const redis = new Redis({
     port,
     host: '127.0.0.1',
+    ...access,
     lazyConnect: true,
     enableReadyCheck: false, // It may wait for seconds. While Redis loads its data, PING fails.
     retryStrategy: () => null,
