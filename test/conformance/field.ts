@@ -1,7 +1,7 @@
 /** What one clause has while it runs: the masters, and contenders that are closed after it. */
 
+import { TcpProxy } from '../../src/lab/environment/proxy/tcp-proxy.ts';
 import { within } from './ask.ts';
-import { type Gate, openGate } from './gate.ts';
 import type { Masters } from './masters.ts';
 import type { Contender, Grant, Subject, Terms } from './subject.ts';
 
@@ -22,8 +22,12 @@ export class Field {
    * A contender that has acquired and released a lock once: it is connected, and Redis has its
    * scripts.
    */
-  async contender(subject: Subject, terms: Terms, gates?: readonly Gate[]): Promise<Contender> {
-    const ports = gates?.map(({ port }) => port) ?? this.masters.ports;
+  async contender(
+    subject: Subject,
+    terms: Terms,
+    proxies?: readonly TcpProxy[],
+  ): Promise<Contender> {
+    const ports = proxies?.map(({ port }) => port) ?? this.masters.ports;
     const urls = ports.map((port) => `redis://127.0.0.1:${port}`);
     const opened = await subject.open(urls, terms);
     this.#closers.push(() => opened.close());
@@ -37,11 +41,12 @@ export class Field {
     return Promise.all(Array.from({ length: count }, () => this.contender(subject, terms)));
   }
 
-  /** One gate in front of each master. */
-  async gates(): Promise<Gate[]> {
-    const gates = await Promise.all(this.masters.ports.map(openGate));
-    this.#closers.push(...gates.map((gate) => () => gate.close()));
-    return gates;
+  /** One proxy in front of each master. */
+  async proxies(): Promise<TcpProxy[]> {
+    const proxies = this.masters.ports.map((port) => new TcpProxy(0, port));
+    this.#closers.push(...proxies.map((proxy) => () => proxy.close()));
+    await Promise.all(proxies.map((proxy) => proxy.listen()));
+    return proxies;
   }
 
   /**

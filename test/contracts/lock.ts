@@ -20,7 +20,7 @@ import { patient, testConnections } from '../support/connections.ts';
 import { overlap } from '../support/contend.ts';
 import { held as heldLock, ladderLock, releasedLater } from '../support/ladder-lock.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { type SwallowingProxy, swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
 import type { Fate, OtherProcesses } from './other-processes.ts';
 
 export interface Contestant {
@@ -346,12 +346,10 @@ const openNamed = (name: string, connections: Connections): Lock =>
   name === 'none' ? noLock() : ladderLock(name as RungName, connections);
 
 /** The same lock, with a proxy before each of its servers. */
-async function openBehindProxies(
-  name: string,
-): Promise<{ lock: Lock; proxies: SwallowingProxy[] }> {
-  const proxies: SwallowingProxy[] = [];
+async function openBehindProxies(name: string): Promise<{ lock: Lock; proxies: TestProxy[] }> {
+  const proxies: TestProxy[] = [];
   const proxied = async (address: string) => {
-    const proxy = await swallowingProxy(Number(/:(\d+)/.exec(address)?.[1]));
+    const proxy = await proxyBefore(Number(/:(\d+)/.exec(address)?.[1]));
     proxies.push(proxy);
     return address.replace(/:\d+/, `:${proxy.port}`);
   };

@@ -17,7 +17,7 @@ import { quietRedis, testConnections } from '../support/connections.ts';
 import { consume, idsIn, type Settle } from '../support/consume.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { someOrder } from '../support/sale.ts';
-import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
 
 /** Nothing is claimed in these tests: an order that nobody handles would stay for a minute. */
 const neverClaimed = { claimIdleMs: 60_000, gatherMs: 0 };
@@ -45,10 +45,9 @@ async function publish(count: number, to = queue): Promise<string[]> {
 
 /** A proxy for each of the consumer's two connections. */
 async function consumerBehindProxies() {
-  const port = Number(new URL(quietRedis()).port);
-  const [forAdmin, forConsumer] = [await swallowingProxy(port), await swallowingProxy(port)];
-  const through = (proxy: { readonly port: number }) =>
-    testConnections({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+  const forAdmin = await proxyBefore(quietRedis());
+  const forConsumer = await proxyBefore(quietRedis());
+  const through = ({ url }: TestProxy) => testConnections({ REDIS_URL: url });
   const admin = through(forAdmin);
   const blocking = through(forConsumer).newRedis('consumer');
   const own = redisStreamGroupQueue(admin.redis('admin'), admin.saleKeys, {

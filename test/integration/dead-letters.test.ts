@@ -23,7 +23,7 @@ import { type OwnSale, quietSale } from '../support/own-sale.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
 import { openStreamQueue, someOrder, someVoucher, someVoucherId } from '../support/sale.ts';
 import { usersUpTo } from '../support/selling.ts';
-import { proxyBefore } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 let sale: OwnSale;
 

@@ -11,7 +11,7 @@ import { KeyLeases, releaseTries } from '../../src/service/locks/shared/lost-ans
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { openLock } from '../support/ladder-lock.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
-import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 const isReady = (redis: Redis) => waitUntil('the client', 5_000, () => redis.status === 'ready');
 const untilAnswers = (redis: Redis) =>
@@ -26,7 +26,7 @@ async function idsOn(port: number): Promise<string[]> {
 describe('the earlier connections of a client', () => {
   test('are ended by a later try, when the first one was not heard', async () => {
     const { port } = await startOwnRedis();
-    const [first, second] = [await swallowingProxy(port), await swallowingProxy(port)];
+    const [first, second] = [await proxyBefore(port), await proxyBefore(port)];
     const redis = new Redis({ port: first.port, maxRetriesPerRequest: 0 });
     onTestFinished(() => redis.disconnect());
     redis.on('error', () => {});

@@ -24,7 +24,7 @@ import { makeReadOnly, ownDatabase } from '../support/own-database.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
 import { ownPorts } from '../support/own-ports.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
-import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 import { withCode } from '../support/with-code.ts';
 
 const never = new AbortController().signal;
@@ -176,8 +176,8 @@ describe('a Redis that has lost its data', () => {
 
 describe.skipIf(isOnMysql)('a store that does not answer', () => {
   test('is waited for', async () => {
-    const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
-    const REDIS_URL = stores.REDIS_URL.replace(/:\d+\//, `:${proxy.port}/`);
+    const proxy = await proxyBefore(stores.REDIS_URL);
+    const REDIS_URL = proxy.url;
     const connections = testConnections({ ...stores, REDIS_URL });
     proxy.cut();
     const { events, log } = logged();

@@ -13,7 +13,7 @@ import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { held, openLock } from '../support/ladder-lock.ts';
 import { someVoucherId } from '../support/sale.ts';
-import { proxyBefore } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 let resource: string;
 let key: string;

@@ -18,7 +18,7 @@ import { workOrders } from '../../src/service/orders/order-worker.ts';
 import { quiet, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
 import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
-import { proxyBefore, type SwallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
 import { withCode } from '../support/with-code.ts';
 
 /** What an answer may take in these tests, and a reconnect on a busy machine. */
@@ -27,7 +27,7 @@ const reconnectMs = 2_000;
 
 interface Behind {
   readonly connections: Connections;
-  readonly proxy: SwallowingProxy;
+  readonly proxy: TestProxy;
 }
 
 async function redisBehindProxy(changes: Readonly<Record<string, string>> = {}): Promise<Behind> {

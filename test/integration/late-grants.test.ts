@@ -11,7 +11,7 @@ import type { RungName } from '../../src/service/ladder/rungs.ts';
 import type { Lock } from '../../src/service/locks/lock.ts';
 import { held, openLock } from '../support/ladder-lock.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
-import { proxyBefore } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 /** How many servers each lock has, and how many of them hang. */
 const locks: readonly (readonly [lock: RungName, servers: number, hung: number])[] = [

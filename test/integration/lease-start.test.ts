@@ -1,11 +1,10 @@
 /** A lease is counted from its request: the answer may be late, and Redis began to count before. */
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { TcpProxy } from '../../src/lab/environment/proxy/tcp-proxy.ts';
+import { describe, expect, test } from 'vitest';
 import { testConnections } from '../support/connections.ts';
 import { held, openLock } from '../support/ladder-lock.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { ownPorts } from '../support/own-ports.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 const lateMs = 200;
 /** A timer may end a little before its time. */
@@ -16,22 +15,14 @@ const locks = [
   ...(['redis-reentrant', 'redis-reentrant-lease', 'redis-spin', 'redis-fair'] as const),
 ] as const;
 
-/** A proxy before this server; its answers are fast until it is told otherwise. */
-async function slowableProxy(upstreamPort: number): Promise<TcpProxy> {
-  const proxy = new TcpProxy(await ownPorts(19_500), upstreamPort);
-  await proxy.listen();
-  onTestFinished(() => proxy.setToxics([{ type: 'down', latencyMs: 0 }]));
-  return proxy;
-}
-
 const late = { type: 'latency', stream: 'downstream', latencyMs: lateMs } as const;
 
 describe.each(locks)('%s', (name) => {
   test('counts its lease from the request, and not from the late answer', async () => {
     const { url } = await startOwnRedis();
-    const proxy = await slowableProxy(Number(new URL(url).port));
+    const proxy = await proxyBefore(url);
     const { lock } = await openLock(name, {
-      ...{ REDIS_URL: `redis://127.0.0.1:${proxy.port}`, ORDER_DURABILITY: 'everysec' },
+      ...{ REDIS_URL: proxy.url, ORDER_DURABILITY: 'everysec' },
       LOCK_LEASE_MS: String(leaseMs),
     });
     await (await held(lock, 'seat')).release(); // Redis knows its scripts.
@@ -43,7 +34,7 @@ describe.each(locks)('%s', (name) => {
 });
 
 test('a session of ZooKeeper is valid from its request on, and not from the late answer', async () => {
-  const proxy = await slowableProxy(Number(ownLab.environment['ZOOKEEPER_URL']?.split(':')[1]));
+  const proxy = await proxyBefore(Number(ownLab.environment['ZOOKEEPER_URL']?.split(':')[1]));
   const connections = testConnections({ ZOOKEEPER_URL: `127.0.0.1:${proxy.port}` });
   const session = connections.zookeeper().session();
   await connections.ready();

@@ -19,14 +19,14 @@ import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
-import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 const lease = endlessLease(async () => {});
 
 describe('a purchase whose answer is lost', () => {
   test('runs once, is unknown to its caller, and the same request again finds the order', async () => {
-    const proxy = await swallowingProxy(Number(new URL(quietRedis()).port));
-    const connections = testConnections({ REDIS_URL: `redis://127.0.0.1:${proxy.port}` });
+    const proxy = await proxyBefore(quietRedis());
+    const connections = testConnections({ REDIS_URL: proxy.url });
     const direct = testConnections({ REDIS_URL: quietRedis() });
     const inventory = openLuaStream(connections);
     const redis = direct.redis('admin');
@@ -162,10 +162,8 @@ test('a buyer who waits too long behind a slow call is refused, and nothing was 
 });
 
 test('a statement without a transaction whose answer is lost may have sold', async () => {
-  const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
-  const proxy = await swallowingProxy(Number(url.port));
-  url.port = String(proxy.port);
-  const connections = testConnections({ MYSQL_URL: url.href, MYSQL_POOL_SIZE: '1' });
+  const proxy = await proxyBefore(ownLab.environment['MYSQL_URL'] ?? '');
+  const connections = testConnections({ MYSQL_URL: proxy.url, MYSQL_POOL_SIZE: '1' });
   const voucher = await someVoucher(testConnections(), { stock: 10 });
   const inventory = bypassedTransaction(connections.mysql());
   // Its first statement answers; the next one, whose answer is lost, is a write.
@@ -177,10 +175,8 @@ test('a statement without a transaction whose answer is lost may have sold', asy
 });
 
 test('a COMMIT whose answer is lost is unknown, and its connection is not used again', async () => {
-  const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
-  const proxy = await swallowingProxy(Number(url.port));
-  url.port = String(proxy.port);
-  const connections = testConnections({ MYSQL_URL: url.href, MYSQL_POOL_SIZE: '1' });
+  const proxy = await proxyBefore(ownLab.environment['MYSQL_URL'] ?? '');
+  const connections = testConnections({ MYSQL_URL: proxy.url, MYSQL_POOL_SIZE: '1' });
   const direct = testConnections();
   const voucher = await someVoucher(direct, { stock: 10 });
   const inventory = stockPositive(connections.mysql());

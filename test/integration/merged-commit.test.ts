@@ -16,7 +16,7 @@ import { endlessLease, timedLease } from '../../src/service/locks/shared/leases.
 import { testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
-import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 const lease = endlessLease(async () => {});
 /** No buyer is late, however slow the machine is. */
@@ -179,10 +179,8 @@ test('a buyer who waits too long for a batch is refused as database-busy', async
 
 describe('a fault', () => {
   test('during COMMIT: unknown for every buyer, and a repeated request finds its order', async () => {
-    const url = new URL(ownLab.environment['MYSQL_URL'] ?? '');
-    const proxy = await swallowingProxy(Number(url.port));
-    url.port = String(proxy.port);
-    const connections = testConnections({ MYSQL_URL: url.href, MYSQL_POOL_SIZE: '1' });
+    const proxy = await proxyBefore(ownLab.environment['MYSQL_URL'] ?? '');
+    const connections = testConnections({ MYSQL_URL: proxy.url, MYSQL_POOL_SIZE: '1' });
     const voucher = await voucherOf(testConnections(), { stock: 10 });
     const inventory = mergedCommit(connections.mysql(), limits);
     // The batch looks at its leases right before COMMIT: the next answer is the one to COMMIT.

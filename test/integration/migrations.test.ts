@@ -4,7 +4,7 @@ import { select } from '../../src/service/connections/mysql.ts';
 import { openPool } from '../../src/service/connections/mysql-pool.ts';
 import { migrate } from '../../src/service/connections/schema.ts';
 import { ownDatabase } from '../support/own-database.ts';
-import { proxyBefore } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 const tables = [
   ...['fences', 'lab_options', 'migrations', 'orders'],
@@ -40,7 +40,7 @@ test('go on where a process stopped, between any two statements', async () => {
   let cuts = 0;
   for (let answers = 1; ; answers++) {
     const url = await ownDatabase();
-    const cut = await proxyBefore(url, { answersEach: answers });
+    const cut = await proxyBefore(url, { type: 'swallow', after: answers });
     const stopped = await migrate(cut.url).then(
       () => false,
       () => true,

@@ -10,7 +10,7 @@ import { quietRedis, testConnections } from '../support/connections.ts';
 import { held, ladderLock, openLock } from '../support/ladder-lock.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
-import { proxyBefore } from '../support/swallowing-proxy.ts';
+import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
 
 /** Nobody listens there. The lock asks the first of them first, and the second one last. */
 const [nobody, nobodyElse] = ['redis://:secret@127.0.0.1:1', 'redis://:secret@127.0.0.1:2'];
@@ -53,7 +53,7 @@ async function lockBehindProxies(changes: Record<string, string> = {}) {
   const sorted = proxies.sort((one, other) => (one.url < other.url ? -1 : 1));
   return { lock, first: sorted[0] as Proxied, last: sorted[2] as Proxied };
 }
-type Proxied = Awaited<ReturnType<typeof proxyBefore>>;
+type Proxied = TestProxy;
 
 const acquire = (lock: Lock, options: Partial<AcquireOptions> = {}) =>
   held(lock, resource, { waitMs: 2_000, ...options });

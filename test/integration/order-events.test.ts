@@ -22,7 +22,7 @@ import { openProcess } from '../support/own-stores.ts';
 import { openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
 import { buyAs, onSale, startWorker, usersUpTo } from '../support/selling.ts';
 import { startService } from '../support/service-process.ts';
-import { proxyBefore } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 const entry = new URL('../../dist/service/bin/service.js', import.meta.url).pathname;
 

@@ -16,7 +16,7 @@ import { quiet, quietRedis, readyConnections } from '../support/connections.ts';
 import { someFolder } from '../support/folder.ts';
 import { firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { proxyBefore } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 import { withCode } from '../support/with-code.ts';
 
 const processes = 8;

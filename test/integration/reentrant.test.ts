@@ -19,7 +19,7 @@ import { installGate } from '../../src/service/trace/checkpoints.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { held, ladderLock, openLock } from '../support/ladder-lock.ts';
 import { someVoucherId } from '../support/sale.ts';
-import { proxyBefore } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 let resource: string;
 let key: string;

@@ -2,7 +2,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TcpProxy } from '../../src/lab/environment/proxy/tcp-proxy.ts';
-import { Toxic } from '../../src/lab/environment/proxy/toxic.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { firstOf } from '../support/first-command.ts';
@@ -19,7 +18,7 @@ async function behindProxy(MYSQL_URL: string) {
   const port = await ownPorts(19_950);
   const proxy = new TcpProxy(port, Number(url.port));
   url.port = String(port);
-  const goAway = () => proxy.setToxics([Toxic.parse({ type: 'down' })]);
+  const goAway = () => proxy.close();
   onTestFinished(goAway);
   return { MYSQL_URL: url.href, listen: () => proxy.listen(), goAway };
 }

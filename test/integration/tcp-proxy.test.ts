@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { TcpProxy } from '../../src/lab/environment/proxy/tcp-proxy.ts';
-import { Toxic } from '../../src/lab/environment/proxy/toxic.ts';
 import { ownPorts } from '../support/own-ports.ts';
 
 test('a connection whose client went away behind a dropped network ends at the server when it is healed', async () => {
@@ -13,17 +12,17 @@ test('a connection whose client went away behind a dropped network ends at the s
   await proxy.listen();
   const sockets: Socket[] = [];
   server.on('connection', (socket) => sockets.push(socket));
-  onTestFinished(async () => {
-    await proxy.setToxics([Toxic.parse({ type: 'down' })]);
+  onTestFinished(() => {
+    proxy.close();
     for (const socket of sockets) socket.destroy();
     server.close();
   });
   const client = connect(port + 1, '127.0.0.1');
   const [atServer] = (await once(server, 'connection')) as [Socket];
   atServer.resume();
-  await proxy.setToxics([Toxic.parse({ type: 'timeout', pid: 1 })]);
+  await proxy.setToxics([{ type: 'timeout', pid: 1 }]);
   expect(proxy.state.spoiled).toBe(0); // That process has no connection.
-  await proxy.setToxics([Toxic.parse({ type: 'timeout' })]);
+  await proxy.setToxics([{ type: 'timeout' }]);
   expect(proxy.state.spoiled).toBe(1);
   client.destroy();
   await once(client, 'close');
@@ -41,13 +40,13 @@ test('late requests of a client that has gone away still arrive, and then its en
   const server = createServer().listen(port, '127.0.0.1');
   const proxy = new TcpProxy(port + 1, port);
   await proxy.listen();
-  onTestFinished(async () => {
-    await proxy.setToxics([Toxic.parse({ type: 'down' })]);
+  onTestFinished(() => {
+    proxy.close();
     server.close();
   });
   const client = connect(port + 1, '127.0.0.1');
   const [atServer] = (await once(server, 'connection')) as [Socket];
-  await proxy.setToxics([Toxic.parse({ type: 'latency', stream: 'upstream', latencyMs: 300 })]);
+  await proxy.setToxics([{ type: 'latency', stream: 'upstream', latencyMs: 300 }]);
   let received = '';
   atServer.on('data', (data: Buffer) => {
     received += String(data);

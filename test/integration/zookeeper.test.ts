@@ -13,7 +13,7 @@ import { zookeeperQueueLock } from '../../src/service/locks/shared/zookeeper-que
 import { held, type OpenLock, openLock } from '../support/ladder-lock.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
-import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 const sessionMs = 1_500;
 /** Not because a session ended. */
@@ -26,7 +26,7 @@ const someProcess = (port = serverPort()): Promise<OpenLock> =>
 
 /** One behind a proxy, and another. */
 async function twoProcesses() {
-  const proxy = await swallowingProxy(serverPort());
+  const proxy = await proxyBefore(serverPort());
   const { lock } = await someProcess(proxy.port);
   return { proxy, lock, other: await someProcess() };
 }

@@ -22,7 +22,7 @@ import { ownLab } from '../support/own-lab.ts';
 import { startOwnRedis } from '../support/own-redis.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
 import { type Line, type ServiceProcess, startLoggedService } from '../support/service-process.ts';
-import { proxyBefore } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(null);

@@ -26,7 +26,7 @@ import {
   startWorker,
   untilDrained,
 } from '../support/sharded-sale.ts';
-import { swallowingProxy } from '../support/swallowing-proxy.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 
 let cluster: RedisCluster;
 beforeAll(async () => {
@@ -194,7 +194,7 @@ describe('a Redis Cluster', () => {
 
   test('runs a purchase whose answer is lost once, and answers unknown', async () => {
     const [node] = cluster.nodes as [OwnRedis];
-    const proxy = await swallowingProxy(node.port);
+    const proxy = await proxyBefore(node.port);
     await cluster.announce(node, proxy.port);
     onTestFinished(() => cluster.announce(node, node.port));
     const sale = await startSale(onCluster(), 5);

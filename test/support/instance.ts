@@ -10,7 +10,7 @@ import { tokenFor } from './client.ts';
 import { quiet, quietRedis, testConnections } from './connections.ts';
 import { ownLab } from './own-lab.ts';
 import { someOrder, someVoucher } from './sale.ts';
-import { proxyBefore } from './swallowing-proxy.ts';
+import { proxyBefore } from './test-proxy.ts';
 
 export interface Instance {
   readonly app: App;

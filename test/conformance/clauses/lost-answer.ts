@@ -15,12 +15,13 @@ export const lostAnswer: Clause = {
   proves: 'A grant whose answer was lost does not lock longer than its lease, nor for two owners.',
   brokenBy: ['key-stays', 'key-without-expiry'],
   async run(subject, field) {
-    const gates = await field.gates();
-    const unlucky = await field.contender(subject, { leaseMs }, gates);
+    const proxies = await field.proxies();
+    const unlucky = await field.contender(subject, { leaseMs }, proxies);
     const other = await field.contender(subject, { leaseMs });
-    for (const gate of gates) gate.loseNextAnswer();
+    for (const proxy of proxies) await proxy.setToxics([{ type: 'swallow' }]);
     const first = await ask(unlucky, 'lost', answerLimitMs);
-    if (gates.every((gate) => gate.lost() === 0)) return notKnown('no answer was lost');
+    if (proxies.every(({ state }) => state.toxics.length > 0))
+      return notKnown('no answer was lost');
     if (first.kind === 'silent')
       return broken(`no answer to its caller after ${duration(first.ms)}`);
     const endedAt = performance.now();

@@ -5,7 +5,7 @@ import type { Masters } from '../masters.ts';
 import { type Contender, waitMs } from '../subject.ts';
 
 /** The way to another data centre. */
-const farMs = 20;
+const far = { type: 'latency', stream: 'upstream', latencyMs: 20 } as const;
 /** The wait of a caller, and one second more. */
 const limitMs = waitMs + 1_000;
 const leaseMs = 10_000;
@@ -20,15 +20,15 @@ export const splitVote: Clause = {
   proves: `Two contenders tie on the masters; both get the lock within ${duration(limitMs)}, and nothing stays locked.`,
   about: ['majority'],
   async run(subject, field) {
-    const [one, other] = await Promise.all([field.gates(), field.gates()]);
+    const [one, other] = await Promise.all([field.proxies(), field.proxies()]);
     const pair = [
       await field.contender(subject, { leaseMs }, one),
       await field.contender(subject, { leaseMs }, other),
     ];
     const later = await field.contender(subject, { leaseMs });
     await field.masters.refuseWrites(2);
-    one[1]?.delayRequests(farMs);
-    other[0]?.delayRequests(farMs);
+    await one[1]?.setToxics([far]);
+    await other[0]?.setToxics([far]);
     const ties = countTies(field.masters);
     const times = await Promise.all(pair.map(acquireOnce));
     const count = await ties.stop();

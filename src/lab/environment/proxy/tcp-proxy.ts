@@ -1,6 +1,6 @@
-/** A TCP proxy between a client and one server of the lab, with toxics. */
+/** A TCP proxy between a client and one server, with toxics. */
 import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasSocket, inodeOf } from './connection-owner.ts';
 import type { ProxyState, Stream, Toxic } from './toxic.ts';
@@ -12,6 +12,11 @@ interface Link {
   isTorn: boolean;
   /** The last piece of the client's data was sent on: its end comes after it. */
   sentOn: Promise<void>;
+  /** Some of the client's data waits for the end of a toxic. */
+  isKept: boolean;
+  answers: number;
+  /** The toxics that wait for a word, and have seen it here. */
+  readonly asked: Set<Toxic>;
   /** The inode of the client's socket: looked up once, for all processes. */
   inode?: string | undefined;
   /** Whether it belongs to this process: asked once. */
@@ -19,16 +24,25 @@ interface Link {
 }
 
 export class TcpProxy {
-  readonly port: number;
+  #port: number;
   #upstreamPort: number;
   #toxics: readonly Toxic[] = [];
   #spoiled = 0;
   readonly #links = new Set<Link>();
+  /** The connections that were open when a toxic came that is only about those. */
+  readonly #openThen = new Map<Toxic, ReadonlySet<Link>>();
+  /** Until the toxics are others. */
+  #change = Promise.withResolvers<void>();
   #server: Server | undefined;
 
+  /** @param port 0 for any that is free */
   constructor(port: number, upstreamPort: number) {
-    this.port = port;
+    this.#port = port;
     this.#upstreamPort = upstreamPort;
+  }
+
+  get port(): number {
+    return this.#port;
   }
 
   async listen(): Promise<void> {
@@ -37,6 +51,7 @@ export class TcpProxy {
     this.#server = server;
     server.listen(this.port, '127.0.0.1');
     await once(server, 'listening');
+    this.#port = (server.address() as AddressInfo).port;
   }
 
   get state(): ProxyState {
@@ -50,13 +65,31 @@ export class TcpProxy {
    */
   async setToxics(toxics: readonly Toxic[]): Promise<void> {
     this.#toxics = toxics;
+    this.#openThen.clear();
+    for (const toxic of toxics) if (toxic.onlyOpen) this.#openThen.set(toxic, new Set(this.#links));
     this.#spoiled = [...this.#links].filter((link) => this.#of(link).length > 0).length;
     for (const link of this.#links) {
-      if (!this.#has('timeout', link) && isOver(link)) void link.sentOn.then(() => end(link));
+      if (!this.#has('timeout', link) && isOver(link)) void link.sentOn.then(() => finish(link));
       if (this.#has('reset_peer', link)) reset(link);
     }
-    if (toxics.some(({ type }) => type === 'down')) this.#refuse();
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+    if (toxics.some(({ type }) => type === 'down')) this.close();
     else await this.listen();
+  }
+
+  /**
+   * Ends all toxics. Resolves when the server has answered what was kept from it, or has closed
+   * the connection before.
+   */
+  async thaw(): Promise<void> {
+    const kept = [...this.#links].filter(({ isKept, upstream }) => isKept && !upstream.destroyed);
+    const heard = kept.map(async (link) => {
+      link.isKept = false;
+      await Promise.race([once(link.upstream, 'data'), once(link.upstream, 'close')]);
+    });
+    await this.setToxics([]);
+    await Promise.all(heard);
   }
 
   /** Sends clients to another server: their connections end, and the next ones go there. */
@@ -66,7 +99,8 @@ export class TcpProxy {
     for (const link of this.#links) end(link);
   }
 
-  #refuse(): void {
+  /** Refuses connections, and ends those that there are. */
+  close(): void {
     this.#server?.close();
     this.#server = undefined;
     for (const link of this.#links) end(link);
@@ -79,6 +113,9 @@ export class TcpProxy {
       upstream,
       isTorn: false,
       sentOn: Promise.resolve(),
+      isKept: false,
+      answers: 0,
+      asked: new Set(),
       belongsTo: new Map(),
     };
     this.#links.add(link);
@@ -100,26 +137,63 @@ export class TcpProxy {
   /** One piece after the other, so that a late piece is not overtaken. */
   #pass(link: Link, from: Socket, to: Socket, stream: Stream): void {
     let previous = Promise.resolve();
-    from.on('data', (data) => {
-      const toxics = this.#of(link).filter((each) => (each.stream ?? stream) === stream);
+    from.on('data', (data: Buffer) => {
+      const toxics = this.#on(link, stream);
       if (toxics.some(({ type }) => type === 'timeout')) {
         link.isTorn = true;
         return;
       }
-      const lateMs = toxics.reduce((sum, { latencyMs }) => sum + latencyMs, 0);
+      if (stream === 'upstream') note(link, toxics, data);
+      else if (this.#swallows(link, toxics)) return void link.client.destroy();
+      const lateMs = toxics.reduce((sum, { latencyMs = 0 }) => sum + latencyMs, 0);
       const due = lateMs > 0 ? sleep(lateMs) : Promise.resolve();
-      previous = Promise.all([previous, due]).then(() => void to.write(data));
+      const isKept = toxics.some(({ type }) => type === 'keep');
+      const letThrough = isKept ? this.#untilLetThrough(link, stream) : Promise.resolve();
+      previous = Promise.all([previous, due, letThrough]).then(() => void to.write(data));
       if (stream === 'upstream') link.sentOn = previous;
     });
+  }
+
+  async #untilLetThrough(link: Link, stream: Stream): Promise<void> {
+    const isKept = () => this.#on(link, stream).some(({ type }) => type === 'keep');
+    while (isKept()) await this.#change.promise;
+  }
+
+  /** One toxic takes one answer. */
+  #swallows(link: Link, toxics: readonly Toxic[]): boolean {
+    link.answers += 1;
+    const swallow = toxics.find(
+      (toxic) =>
+        toxic.type === 'swallow' &&
+        link.answers > (toxic.after ?? 0) &&
+        (toxic.asked === undefined || link.asked.has(toxic)),
+    );
+    if (swallow) this.#toxics = this.#toxics.filter((each) => each !== swallow);
+    return swallow !== undefined;
   }
 
   #has(type: Toxic['type'], link: Link): boolean {
     return this.#of(link).some((toxic) => toxic.type === type);
   }
 
-  #of(link: Link): Toxic[] {
-    return this.#toxics.filter(({ pid }) => pid === undefined || belongsTo(link, pid));
+  #on(link: Link, stream: Stream): Toxic[] {
+    return this.#of(link).filter((each) => (each.stream ?? stream) === stream);
   }
+
+  #of(link: Link): Toxic[] {
+    return this.#toxics.filter(
+      (toxic) =>
+        (toxic.pid === undefined || belongsTo(link, toxic.pid)) &&
+        (this.#openThen.get(toxic)?.has(link) ?? true),
+    );
+  }
+}
+
+/** What toxics want to know of the client's data. */
+function note(link: Link, toxics: readonly Toxic[], data: Buffer): void {
+  link.isKept ||= toxics.some(({ type }) => type === 'keep');
+  for (const toxic of toxics)
+    if (toxic.asked !== undefined && data.includes(toxic.asked)) link.asked.add(toxic);
 }
 
 function belongsTo(link: Link, pid: number): boolean {
@@ -135,6 +209,12 @@ function belongsTo(link: Link, pid: number): boolean {
 
 const isOver = ({ isTorn, client, upstream }: Link): boolean =>
   isTorn || client.destroyed || upstream.destroyed;
+
+/** The server reads what was sent on before it hears of the end. */
+function finish({ client, upstream }: Link): void {
+  client.destroy();
+  upstream.end();
+}
 
 function end({ client, upstream }: Link): void {
   client.destroy();

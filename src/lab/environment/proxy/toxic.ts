@@ -8,12 +8,20 @@ export type Stream = (typeof streams)[number];
 export const Toxic = z.object({
   /**
    * `latency`: each piece of data comes `latencyMs` late. `timeout`: no data comes at all, and
-   * nobody is told. `reset_peer`: connections are reset. `down`: connections are refused.
+   * nobody is told. `keep`: data comes when the toxic is gone. `swallow`: the next answer is lost
+   * and its connection cut; then the toxic is gone. `reset_peer`: connections are reset. `down`:
+   * connections are refused.
    */
-  type: z.enum(['latency', 'timeout', 'reset_peer', 'down']),
-  latencyMs: z.int().min(0).default(0),
-  /** Both without it; for `latency` and `timeout`. */
+  type: z.enum(['latency', 'timeout', 'keep', 'swallow', 'reset_peer', 'down']),
+  latencyMs: z.int().min(0).optional(),
+  /** Both without it; for `latency`, `timeout` and `keep`. */
   stream: z.enum(streams).optional(),
+  /** Only an answer on a connection that has sent this word since; for `swallow`. */
+  asked: z.string().optional(),
+  /** The first so many answers of each connection are passed on; for `swallow`. */
+  after: z.int().min(0).optional(),
+  /** Only connections that are open when the toxic comes; for `timeout` and `keep`. */
+  onlyOpen: z.boolean().optional(),
   /** Only connections from this process; for all but `down`. */
   pid: z.int().optional(),
 });
