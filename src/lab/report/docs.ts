@@ -63,7 +63,6 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
       ...{ races: raceMarkdown(), played: playedMarkdown() },
       ...ordersPart(runsFolder),
     },
-    [join(root, 'docs', 'results.md')]: textParts(runsFolder, ['demo', 'demo', 'tables.txt']),
     ...benchmarkParts(runsFolder),
     ...courseParts(),
     [join(root, 'docs', 'drills.md')]: drillParts(runsFolder),
