@@ -193,7 +193,7 @@ describe('the lines of the demo', () => {
     const about = { folder: '/runs/one', planned: 7, language: 'en' } as const;
     const text = headline(runs, [...runs, { asClaimed: false }], about);
     expect(tooWide(text)).toEqual([]);
-    expect(text).toMatch(/^6 of 7 runs, orders and races.*\n *\/runs\/one\/index.html$/m);
+    expect(text).toMatch(/^6 of 7 runs, interleavings and races.*\n *\/runs\/one\/index.html$/m);
     const early = headline(runs, runs, { ...about, planned: 117 });
     expect(early).toMatch(/^Stopped early: 6 of 117 were played\. /m);
   });

@@ -22,7 +22,7 @@ export function allOrdersExperiment(): Experiment<{ readonly rungs: readonly Run
   const seen: OrdersOfRung[] = [];
   return {
     about: {
-      en: 'two buyers in two processes: every order of their steps, each played and audited',
+      en: 'two buyers in two processes: every interleaving of their steps, each played and audited',
       zh: '两个买家在两个进程里：步骤的每一种先后顺序，都运行一遍并审计',
     },
     play: async (stage, { rungs }) => {
@@ -68,7 +68,7 @@ export async function countOrders(
 }
 
 /**
- * Some orders break a rung that breaks by the order alone, and none breaks another one.
+ * Some interleavings break a rung that breaks by them alone, and none breaks another one.
  * @param checks those that broke
  */
 export function judgedCount(
@@ -84,8 +84,8 @@ export function judgedCount(
 
 export const countText = ({ rung, orders, broken, verdict }: OrdersOfRung): string =>
   verdict === 'unknown'
-    ? `${rung}: its orders could not be played`
-    : `${rung}: ${broken.length} of ${orders} orders break it`;
+    ? `${rung}: its interleavings could not be played`
+    : `${rung}: ${broken.length} of ${orders} interleavings break it`;
 
 export function judgedOrders(seen: readonly OrdersOfRung[]): Judged {
   const doubtful = seen.filter(({ verdict }) => verdict === 'unknown');
@@ -111,14 +111,14 @@ function hintsOf(seen: readonly OrdersOfRung[]): string[] {
 
 const tablesOf = (seen: readonly OrdersOfRung[]): Table[] => [
   {
-    title: 'Orders of the steps of two buyers, and how many break a promise',
-    head: ['rung', 'one that breaks it', 'orders', 'break it'],
+    title: 'Interleavings of the steps of two buyers, and how many break a promise',
+    head: ['rung', 'one that breaks it', 'interleavings', 'break it'],
     rows: seen.map(({ rung, orders, broken }) => [
       ...[rung, broken[0] ?? '–', String(orders), String(broken.length)],
     ]),
   },
   {
-    title: 'Every order that breaks a promise',
+    title: 'Every interleaving that breaks a promise',
     isWide: true,
     head: ['rung', 'choices'],
     rows: seen

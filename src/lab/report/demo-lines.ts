@@ -26,8 +26,8 @@ const en: DemoWords = {
   legend: `on     instances behind nginx; with * behind Node's own cluster
 sold   with ! more than the stock      twice  users with two orders
 ✓ the verdict is what the ladder claims, ✗ it is not`,
-  orders: `Two buyers in two processes, in every order of their steps:
-how many orders break a promise, and one that does.
+  orders: `Two buyers in two processes, in every interleaving of their steps:
+how many interleavings break a promise, and one that does.
 Play it: npx lockstep race --choices ABAB --rung …`,
   races: 'Races, step by step: on the rung with the bug, then on the next, which mends it',
 };
@@ -95,7 +95,7 @@ export const racesHead = (language: Language): string => `\n${words[language].ra
 
 /** `mutex-per-user  12 of 20 orders ✓  AABBAB` */
 export function ordersLine({ rung, orders, broken, verdict, asClaimed }: OrdersOfRung): string {
-  if (verdict === 'unknown') return `${rung.padEnd(27)}        ? its orders could not be played`;
+  if (verdict === 'unknown') return `${rung.padEnd(27)}        ? its interleavings could not be played`;
   const count = `${broken.length} of ${orders}`.padStart(8);
   const mark = asClaimed ? '✓' : '✗ not as claimed';
   return `${rung.padEnd(27)} ${count} ${mark}  ${broken[0] ?? ''}`.trimEnd();
@@ -127,5 +127,5 @@ export function headline(
   return `
 ${headlineTable(runs, language)}
 
-${wrap(`${stopped}${count} of ${all.length} runs, orders and races ended as the ladder claims. Report: ${folder}/index.html`)}`;
+${wrap(`${stopped}${count} of ${all.length} runs, interleavings and races ended as the ladder claims. Report: ${folder}/index.html`)}`;
 }

@@ -36,7 +36,7 @@ ${headline(results, language)}
 <tr><th>ch</th><th>rung</th><th>instances</th><th>accepted</th><th>refused</th><th>sold</th><th>oversold</th><th>users with two</th><th>verdict</th><th>as claimed</th></tr>
 ${runs.map((run) => runRow(run, language))}
 </table></div>
-${orders.length > 0 ? html`<h2 id="orders">Orders</h2><p><small>Two buyers in two processes: every order of their steps was played.</small></p><div class="wide"><table><tr><th>rung</th><th>orders</th><th>break it</th><th>as claimed</th><th>one that breaks it</th></tr>${orders.map((each) => orderRow(each, command))}</table></div>` : ''}
+${orders.length > 0 ? html`<h2 id="orders">Interleavings</h2><p><small>Two buyers in two processes: every interleaving of their steps was played.</small></p><div class="wide"><table><tr><th>rung</th><th>interleavings</th><th>break it</th><th>as claimed</th><th>one that breaks it</th></tr>${orders.map((each) => orderRow(each, command))}</table></div>` : ''}
 ${races.length > 0 ? html`<h2 id="races">Races</h2><div class="wide"><table><tr><th>race</th><th>rung</th><th>verdict</th><th>as claimed</th><th>evidence</th></tr>${races.map(raceRow)}</table></div>` : ''}
 <h2 id="cost">Cost</h2>
 <pre>${costTable(results, language)}
@@ -75,7 +75,7 @@ function countSentence(
   { planned, isRunning }: Pick<Report, 'planned' | 'isRunning'>,
 ) {
   const count = all.filter(({ asClaimed }) => asClaimed).length;
-  const ended = html`<strong>${count} of ${all.length}</strong> runs, orders and races ended as the ladder claims.`;
+  const ended = html`<strong>${count} of ${all.length}</strong> runs, interleavings and races ended as the ladder claims.`;
   if (isRunning) return html`${ended} ${planned - all.length} more follow.`;
   return all.length < planned
     ? html`${ended} The command was stopped: ${planned - all.length} more were planned.`

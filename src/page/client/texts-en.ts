@@ -35,7 +35,7 @@ export const en = {
     recorded: 'a recording: no server is needed',
     chapter: 'Chapter',
     rung: 'rung',
-    claim: 'orders of two buyers that break it',
+    claim: 'interleavings of two buyers that break it',
     lastSeen: 'you saw',
     cost: 'sales a second',
     notPlayed: 'not played',
@@ -67,7 +67,7 @@ export const en = {
     none: 'none',
     preparing: 'The lab is getting ready; this takes a few seconds.',
     giveBack: 'Give the lab back',
-    counting: 'Playing every order of two buyers …',
+    counting: 'Playing every interleaving of two buyers …',
     again: 'Play it 10 times',
     proof: 'The proof',
     because: 'Why:',
@@ -282,7 +282,7 @@ export const en = {
   seconds: (seconds: string) => `${seconds} s left`,
   ofOrders: (broken: number, orders: number) => `${broken} of ${orders}`,
   letOff: (broken: number, orders: number) =>
-    `You let it off: ${broken} of the ${orders} orders of two buyers break it.`,
+    `You let it off: ${broken} of the ${orders} interleavings of two buyers break it.`,
   playedAgain: (violated: number, times: number) =>
     `Played again: broken ${violated} of ${times} times`,
   willPlay: (choices: string) => `These choices will be played: ${choices}`,
