@@ -170,7 +170,7 @@ const Environment = z.object({
   /** The `iss` and `aud` that a token must have. Empty: any. */
   TOKEN_ISSUER: z.string().default(''),
   TOKEN_AUDIENCE: z.string().default(''),
-  /** A token that ends later than so many seconds from now is refused. 0: any end. */
+  /** The longest life of a token, in seconds from now; 0: any. A longer one is refused. */
   TOKEN_LONGEST_SECONDS: whole(0, 1_000_000_000).default(0),
   /**
    * The origins whose pages may call the service from a browser, as `https://shop.example`,
@@ -226,7 +226,7 @@ const Environment = z.object({
    * connections of nginx, which purchases need too.
    */
   ORDER_STREAMS: whole(0, 100_000).default(200),
-  /** So many days after its end, the keys of a sale are deleted from Redis. 0: never. */
+  /** Days from the end of a sale until its keys are deleted from Redis; 0: never. */
   ENDED_SALE_DAYS: whole(0, 3_650).default(30),
   /**
    * Most orders that a worker records in one transaction. Those of one entry of the stream, 100 at

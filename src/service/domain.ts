@@ -31,7 +31,7 @@ export interface Voucher {
   readonly rung: string;
   /** The number of buckets that share its stock, on a rung that splits it. */
   readonly buckets?: number;
-  /** It has a waiting room: so many users at most may buy at a time. */
+  /** It has a waiting room: the most users who may buy at a time. */
   readonly passesAtOnce?: number;
   /** Present in the lab only. */
   readonly lab?: LabOptions;

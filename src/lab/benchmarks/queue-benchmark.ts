@@ -26,7 +26,7 @@ const overload = 1.5;
 const warmUpRate = 100;
 const clients = 512;
 const drainWithinMs = 60_000;
-/** So many orders are in hand in a queue that keeps up. */
+/** A queue that keeps up has fewer orders in hand. */
 const fewestWaiting = 200;
 /** Sent late, a load is another load. */
 const leastShareOfRate = 0.95;

@@ -42,7 +42,7 @@ export interface Seller {
   close(): void;
 }
 
-/** So many orders are queued at most: the next slice begins when all are recorded. */
+/** The most queued orders: the next slice begins when all are recorded. */
 const ordersOfSlice = 20_000;
 const recordedWithinMs = 300_000;
 

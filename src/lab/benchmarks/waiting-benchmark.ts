@@ -15,7 +15,7 @@ import { type Bench, orderPath } from './measure.ts';
 import { measureOpen } from './measure-open.ts';
 import type { BenchmarkResult } from './targets.ts';
 
-/** So many more arrive in the rush. */
+/** How many times more users arrive in the rush. */
 const overload = 10;
 /** From the pass to the purchase: from half a second to one and a half, each user another time. */
 const thinkMs = (user: number): number => 500 + ((user * 7_919) % 1_000);

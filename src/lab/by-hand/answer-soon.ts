@@ -1,4 +1,4 @@
-/** What is shown as "now" must not be old: a server that stands still has no answer. */
+/** A query with a short timeout for live views: null when the server hangs. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const withinMs = 1_000;

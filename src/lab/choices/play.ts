@@ -31,10 +31,10 @@ import type { Wire } from './wire.ts';
 /** After this time a moving lane fails the play. */
 const stillWithinMs = 10_000;
 const lookEveryMs = 2;
-/** Longer than what is read of InnoDB's transactions may be old. */
+/** InnoDB refreshes `information_schema.innodb_trx` every 100 ms: a second look comes later. */
 const rowLooksApartMs = 130;
 const silentMs = 30;
-/** It waits for a lock that no lane has: much longer than a free lock stays unnoticed. */
+/** How long a lane may wait for a lock without an owner before it is called stuck. */
 const ownerlessMs = 1_000;
 
 export class ChoicePlay {
@@ -195,7 +195,7 @@ export class ChoicePlay {
     const lane = this.#laneNamed(to);
     if (!lane) return;
     await this.#faults.endLease(this.voucherId, lane, this.#player.requestId(to));
-    this.#locks.leaseEnded(to); // A dead process, and one that releases, do not say it.
+    this.#locks.leaseEnded(to); // Dead and releasing processes write no event.
   }
 
   async #move(lane: string): Promise<void> {

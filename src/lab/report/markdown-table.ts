@@ -1,4 +1,4 @@
-/** A bar or a line break would end a cell. */
+/** Escapes what would end a cell: a bar, or a line break. */
 const cellText = (cell: string | number): string =>
   String(cell)
     .replaceAll('|', '\\|')

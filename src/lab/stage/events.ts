@@ -137,7 +137,7 @@ export interface SaleCounts {
   readonly unknown: number;
   /** Confirmed orders in MySQL; missing while it does not answer. */
   readonly recorded?: number;
-  /** So many of them are a second order of a user. */
+  /** Of these, the second orders of a user. */
   readonly twice?: number;
   /** Dead-lettered: they can never be recorded. */
   readonly dead?: number;

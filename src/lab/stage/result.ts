@@ -20,7 +20,7 @@ export interface Table {
   readonly title: string;
   /** What a column says, by its name in the head, where the name alone does not tell it. */
   readonly legend?: Readonly<Record<string, Meaning>>;
-  /** So many at the left are text (2); the others are numbers, and stand at the right. */
+  /** The columns at the left that are text (2); the others are numbers, and stand at the right. */
   readonly textColumns?: number;
   /** A terminal has no room for it: it is on the page and in the documents only. */
   readonly isWide?: true;

@@ -31,7 +31,7 @@ export interface Load {
   readonly perSecond: number;
   /** Buyers arrive in bursts of this size, with equal pauses. */
   readonly atOnce?: number;
-  /** So many requests at most are under way. */
+  /** The most requests under way. */
   readonly clients?: number;
   /** One request for each purchase, whatever its answer. */
   readonly repeats?: false;

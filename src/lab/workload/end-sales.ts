@@ -1,4 +1,7 @@
-/** For a lab that has no keys of these sales afterwards: it would miss them. */
+/**
+ * Marks these vouchers as ended in MySQL. For a lab that is about to lose their Redis keys, so that
+ * `reconcile` does not report them as lost.
+ */
 import type { Connections } from '../../service/connections/connections.ts';
 
 export async function endSales(connections: Connections, voucherIds: readonly string[]) {

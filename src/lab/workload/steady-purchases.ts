@@ -26,9 +26,9 @@ export interface SteadyLoad {
   readonly purchasesPerSecond: number;
   /** One request for each purchase, whatever its answer. */
   readonly repeats?: false;
-  /** So many of them are due at once. */
+  /** The purchases that are due at once. */
   readonly atOnce?: number;
-  /** So many requests at most are under way; then a purchase is sent late. */
+  /** The most requests under way; above it a purchase is sent late. */
   readonly clients?: number;
   /** Once it aborts, no purchase is begun. */
   readonly ending?: AbortSignal;
@@ -49,7 +49,7 @@ const temporary: readonly string[] = ['not-ready', 'busy', 'database-busy', 'sal
 export const isFinal = ({ outcome, reason = '' }: Attempt): boolean =>
   outcome === 'accepted' || (outcome === 'refused' && !temporary.includes(reason));
 
-/** One of each of so many users. @param name tells these requests from those of other loads. */
+/** One purchase of each user. @param name tells these requests from those of other loads. */
 export const onePurchaseEach = (
   voucherId: string,
   name: string,

@@ -23,7 +23,7 @@ import type { Facts, OrderRow } from './facts.ts';
 
 /** Few questions to MySQL, and little memory. */
 const usersOfPart = 5_000;
-/** HMGET of so many buyers takes Redis less than a millisecond. */
+/** HMGET of this many buyers takes Redis less than a millisecond. */
 const buyersAtOnce = 1_000;
 const unitsOfPage = 100_000;
 

@@ -1,5 +1,5 @@
 /**
- * What one instance takes: so many tries of a user in a second, and so many purchases at once.
+ * What one instance takes: tries of a user in a second, and purchases at once.
  *
  * The tries are counted in the memory of the instance. A count in Redis would be exact for all
  * instances, but it would cost a purchase as much as the sale does, and fail together with it. A

@@ -114,7 +114,7 @@ export interface Rung {
    * promised.
    */
   readonly onePerUser: boolean;
-  /** An optimistic rung is also run with so many retries after a conflict. */
+  /** The retries after a conflict with which an optimistic rung is run, too. */
   readonly retries?: number;
   /**
    * Pauses of the rush that show the rung's fault every time: `before-commit:1:500`

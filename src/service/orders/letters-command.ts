@@ -17,7 +17,7 @@ export interface LettersRequest {
   readonly act: LetterAct;
   /** Its id. Not for `list`, nor with `all`. */
   readonly letter?: string | undefined;
-  /** So many at most, the oldest first. */
+  /** The most that are listed, the oldest first. */
   readonly most: number;
   /** Replays or discards every letter that the filter leaves. */
   readonly all: boolean;
@@ -77,7 +77,7 @@ async function chosen(
   return { letters: wanted.slice(0, most), total };
 }
 
-/** A filter is applied to so many letters of each shard. */
+/** The most letters of each shard that a filter reads. */
 const mostRead = 100_000;
 
 async function list(connections: Connections, request: LettersRequest): Promise<LettersAnswer> {

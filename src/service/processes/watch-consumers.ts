@@ -22,12 +22,9 @@ interface Consumer {
   readonly queue: number;
   readonly number: number;
   readonly progress: ConsumerProgress;
-  /** Since its last progress. */
+  /** Milliseconds without progress. */
   quietMs: number;
-  /**
-   * Of that, since both stores answer and have an epoch to work in. Null when they do not, or when
-   * it is not quiet.
-   */
+  /** Of these, the milliseconds in which both stores were healthy; null while they are not. */
   stuckMs: number | null;
 }
 

@@ -16,12 +16,11 @@ import { VoucherCopies } from './voucher-copies.ts';
 export type NewVoucher = Omit<Voucher, 'id'>;
 
 /**
- * Anybody may ask for the list, or for an id that no voucher has: each instance asks MySQL for the
- * same once in this time. So a new voucher may be unknown to an instance for so long, where
- * somebody had asked for its id before.
+ * How long each instance caches lists, vouchers and 404s, because anybody may ask for them. A new
+ * voucher may be unknown to an instance for this time, if somebody asked for its id before.
  */
 export const answerKeptMs = 1_000;
-/** Of the list. */
+/** Vouchers per page of the list. */
 export const pageSize = 100;
 /** Ids are below it: MySQL counts them from 1. */
 const mostId = '9223372036854775807';

@@ -30,9 +30,9 @@ export type Discard = (poison: Poison) => Promise<boolean>;
 /** What a queue calls beside `Handle`. A consumer has a number, from 0. */
 export interface Hooks {
   readonly discard?: Discard;
-  /** The queue answered a consumer, with so many entries or with none. */
+  /** The queue answered a consumer, with this number of entries. */
   readonly onTurn?: (consumer: number, entries: number) => void;
-  /** A consumer's entries are done: so many are settled, and so acknowledged. */
+  /** A consumer's entries are done: the number that is settled, and so acknowledged. */
   readonly onSettled?: (consumer: number, entries: number) => void;
   /** A consumer met an error, and goes on. The queue may not call it. */
   readonly onError?: (error: unknown) => void;
@@ -69,7 +69,7 @@ export interface OrderQueue {
   depth(): Promise<number>;
   /** True: `depth` leaves out those that a consumer was given; the queue does not count them. */
   readonly isInHandUncounted?: true;
-  /** So many of them a consumer was given. Missing: the queue does not say it. */
+  /** The number that consumers were given; missing where the queue does not say it. */
   inHand?(): Promise<number>;
   /**
    * For each consumer: the entry that waits longest to be settled, or null. Its name may change

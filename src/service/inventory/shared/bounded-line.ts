@@ -1,7 +1,7 @@
 import { serviceError } from '../../errors.ts';
 /**
- * At most so many at once, and a line for the others: bounded in length and in time. A pool of
- * connections by itself lets its callers wait without an end.
+ * Limits how many run at once. The others wait in a line that is bounded in length and in time: a
+ * pool of connections by itself lets its callers wait for ever.
  */
 
 export interface LineLimits {

@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { BucketCount, SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
 
-/** Stock for each of so many buckets: an equal part, and the first ones the rest. */
+/** Stock of each bucket: an equal part; the first buckets have the rest. */
 export const equalParts = (stock: number, count: number): number[] =>
   Array.from({ length: count }, (_, number) => Math.floor((stock + count - 1 - number) / count));
 

@@ -15,14 +15,14 @@ import { accepted, asOutcome } from './claims.ts';
 import { ReplicaAcknowledgement } from './replica-acknowledgement.ts';
 
 const purchase = loadScript('sale/purchase');
-/** Its answer to nearly every buyer, so it is short. */
+/** The script answers 1 for "accepted with the id that you sent": nearly always, so it is short. */
 const soldAsAsked = 1;
 
-/** Where no other process sells: nothing is checked. */
+/** No check of the epoch: for tests and the library, where one process owns the data. */
 export const noEpoch = oneEpoch('');
 
 export interface ScriptOptions {
-  /** An answer is given once so many replicas have the writes that it rests on: all of them. */
+  /** The number of replicas that must have the writes before an answer is given: all of them. */
   readonly waitForReplicas?: number;
   /** The longest that a buyer waits until the script is called. */
   readonly waitMs?: number;
@@ -34,7 +34,7 @@ export interface Sold {
   readonly outcome: Outcome;
   /** What the script answered; absent when that is not known, or the order was accepted. */
   readonly answer?: unknown;
-  /** Before it was asked. */
+  /** The clock before the script was called. */
   readonly askedAtMs: number;
 }
 

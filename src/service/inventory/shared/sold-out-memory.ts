@@ -24,7 +24,7 @@ import { BloomFilter } from './bloom-filter.ts';
 
 /** Of all filters: enough for one sale of ten million, the most that a voucher may have. */
 const mostBytes = 32 * 1_024 * 1_024;
-/** Redis does nothing else while it reads so many of them. */
+/** Redis does nothing else while it reads this many. */
 const buyersPerRead = 500;
 /** Of what is remembered beside the filter. */
 const entryBytes = 200;

@@ -7,7 +7,7 @@ import { timedLease } from './leases.ts';
 
 /** How often a release is sent, until Redis answers it: for 15 seconds with the default answer. */
 export const releaseTries = 30;
-/** The owner waits for so many of them. */
+/** The number of them that the owner waits for. */
 export const awaitedTries = 3;
 
 interface KeyRequest {

@@ -57,7 +57,7 @@ const renewScript = loadScript('locks/renew-reentrant');
 /** The message that a release publishes. */
 export const releaseMessage = '0';
 const maxReleases = 1_000;
-/** For so many answer times the latch stays, when a release was sent more than once. */
+/** How many answer times the latch stays when a release was sent more than once. */
 const lateAnswers = 4;
 
 /** Redisson's names: in braces, so that all keys of a lock share a slot on Redis Cluster. */
@@ -184,7 +184,10 @@ export class RedissonLeases {
     if (answer !== 0) ownership.isGone(); // Redis counts no other lease of this owner.
   }
 
-  /** The next request of the owner has to wait for all of it, and the caller not so long. */
+  /**
+   * Returns after `awaitedTries` timeouts. The release goes on in the background, and the next
+   * acquire of its owner waits for it.
+   */
   async #soon(releasing: Promise<void>): Promise<void> {
     const mostMs = awaitedTries * this.#answerMs;
     const answer = await inTime(
@@ -198,7 +201,7 @@ export class RedissonLeases {
     return this.#requests.inTurn(idOf(owned), () => this.#free(owned));
   }
 
-  /** Releases whatever Redis still counts of this owner; a count above the bound is not ours. */
+  /** Releases what Redis still counts of this owner; the bound ends it in any case. */
   async #free(owned: Owned): Promise<void> {
     for (let releases = 0; releases < maxReleases; releases++)
       if ((await this.#giveBackOnce(owned, this.#watchdog.timeoutMs)) !== 0) return;

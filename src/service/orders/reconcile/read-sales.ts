@@ -53,7 +53,7 @@ export interface SaleReader<Part, Kept> {
   readonly whole: (sale: Sale, parts: readonly Part[]) => Kept | Promise<Kept>;
 }
 
-/** So many orders of what is read are in memory at the same time. */
+/** The most orders in memory at the same time. */
 const mostOrders = 100_000;
 
 /**

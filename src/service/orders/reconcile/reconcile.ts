@@ -26,7 +26,7 @@ export interface ReconciledVoucher {
   readonly inFlight: number;
   readonly recorded: number;
   readonly buyers: number;
-  /** Its stock is in so many. */
+  /** The number of its buckets. */
   readonly buckets?: number;
   /** While purchases are made, the numbers are of slightly different moments. */
   readonly isMoving: boolean;
@@ -111,7 +111,7 @@ const compared = (part: SalePart): ComparedPart => ({
   differences: orderDifferences(part),
 });
 
-/** A list of so many takes 130 MB. */
+/** A list of this length takes 130 MB. */
 const mostDifferences = 300_000;
 
 /** Of one reading. @param most differences of all parts together */

@@ -49,7 +49,7 @@ export interface SaleTerms {
   readonly initialStock: number;
   /** As MySQL has them. */
   readonly terms: Terms;
-  /** Its stock is in so many buckets, and `Sale.redis` is their sum. */
+  /** The number of its buckets; `Sale.redis` is their sum. */
   readonly buckets?: number;
 }
 

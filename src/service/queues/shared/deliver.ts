@@ -19,7 +19,7 @@ export interface Entry {
 
 /** Where the entries of one consumer come from. */
 export interface Source<E extends Entry> {
-  /** So many new entries at most. Waits a moment for the first one, unless some are in hand. */
+  /** Reads this many new entries at most; waits a moment for the first unless some are in hand. */
   take(most: number, inHand: readonly E[]): Promise<readonly E[]>;
   /** These are done; `left` are still in hand. */
   settle(done: readonly E[], left: readonly E[]): Promise<void>;

@@ -21,16 +21,16 @@ export interface Malformed extends PartOfEntry {
   readonly attempt: number;
 }
 export type Part = Taken | Malformed;
-/** Its parts should be orders. The sale writes those of one call into one entry. */
+/** An entry, split into orders and malformed parts. One call of the script writes one entry. */
 export type ReadEntry = readonly Part[];
 export interface Batch {
   readonly entries: readonly ReadEntry[];
-  /** As many entries as were asked for: more wait. */
+  /** True when the read has reached its limit: more entries wait. */
   readonly isFull: boolean;
 }
 
 export interface ReaderOptions {
-  /** About so many orders are read at once, by the size of the entries before. */
+  /** Target number of orders per read; entries per read follow from their mean size. */
   readonly batchSize: number;
   readonly claimIdleMs: number;
   readonly retireIdleMs: number;
@@ -104,7 +104,7 @@ export function streamReader(
   };
 }
 
-/** An entry has at most so many orders: those of one call of the script. */
+/** Most orders of an entry: those of one call of the script. */
 const mostInEntry = 100;
 
 class Consumer {
