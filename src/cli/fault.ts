@@ -4,7 +4,8 @@ import type { HandVerb } from '../lab/by-hand/asked-faults.ts';
 import { Lab } from '../lab/environment/lab.ts';
 import { alone } from '../lab/environment/session.ts';
 import { labError } from '../lab/errors.ts';
-import { type FaultVerb, runAgain, soAlready, verbs } from '../lab/faults/by-hand.ts';
+import { runAgain, soAlready } from '../lab/faults/by-hand.ts';
+import { doneText, type FaultVerb, faultOn, verbs } from '../lab/faults/faults.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { json, whole } from './options.ts';
 import { type AddCommand, type JsonOption, print, type WorkFolders } from './output.ts';
@@ -21,12 +22,7 @@ export const addFault: AddCommand = (program, folders) =>
     .command('fault')
     .description('break a server while k6 or `break` runs; heal mends all, end ends `break`')
     .addArgument(
-      new Argument('<verb>', 'what to do').choices([
-        ...Object.keys(verbs),
-        ...undoing,
-        'heal',
-        'end',
-      ]),
+      new Argument('<verb>', 'what to do').choices([...verbs, ...undoing, 'heal', 'end']),
     )
     .argument('[server]', 'redis-2, nginx, api-1, api-worker-1, …; heal and end need none')
     .option(
@@ -69,8 +65,8 @@ async function act(
   if (isUndoing(verb)) return runAgain(lab, verb, server);
   const so = soAlready(lab, verb, server);
   if (so !== null) return so;
-  await verbs[verb].fault(server, ms, lab).inject(lab);
-  return `${server} ${verbs[verb].done}. Undo all faults: npx lockstep fault heal`;
+  await faultOn(verb, server, ms).inject(lab);
+  return `${doneText(verb, server)}. Undo all faults: npx lockstep fault heal`;
 }
 
 const serverFor = (verb: HandVerb, server: string | undefined): string => {

@@ -1,9 +1,8 @@
 /** Faults by hand: one server is broken, the lab goes on, and `heal` mends everything. */
 import { execa } from 'execa';
 import { afterEach, expect, test } from 'vitest';
-import type { Lab } from '../../src/lab/environment/lab.ts';
-import { runAgain, soAlready, verbs } from '../../src/lab/faults/by-hand.ts';
-import type { Fault } from '../../src/lab/faults/fault.ts';
+import { runAgain, soAlready } from '../../src/lab/faults/by-hand.ts';
+import { faultOn } from '../../src/lab/faults/faults.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { theLab } from '../support/the-lab.ts';
 
@@ -121,8 +120,7 @@ test.each([
   ['drop', 'redis-2', 'NETWORK_MISSING'],
 ] as const)('%s %s is refused as %s, and nothing changes', async (verb, name, code) => {
   const before = lab().servers;
-  const fault: (name: string, ms: number, lab: Lab) => Fault = verbs[verb].fault;
-  const inject = async () => fault(name, 1_000, lab()).inject(lab());
+  const inject = async () => faultOn(verb, name, 1_000).inject(lab());
   await expect(inject()).rejects.toMatchObject({ code });
   expect(lab().servers).toEqual(before);
 });

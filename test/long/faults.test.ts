@@ -11,10 +11,10 @@ import { processNames } from '../../src/lab/environment/servers/service.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { workersOfNginx } from '../../src/lab/environment/workers-of-nginx.ts';
 import { zookeeperSessions } from '../../src/lab/environment/zookeeper-sessions.ts';
-import { verbs } from '../../src/lab/faults/by-hand.ts';
 import { steppedClock } from '../../src/lab/faults/clock.ts';
 import { exhaustConnections, killOpenTransaction } from '../../src/lab/faults/database.ts';
 import type { Undo } from '../../src/lab/faults/fault.ts';
+import { verbs } from '../../src/lab/faults/faults.ts';
 import {
   cutOneByOne,
   dropConnections,
@@ -196,9 +196,9 @@ test('expire-session: ZooKeeper forgets the session of this process only', async
   const voucher = await putOnSale({ rung: 'zookeeper' });
   for (const instance of ['api-1', 'api-2']) await buyOn(instance, voucher, instance.slice(-1));
   const before = await zookeeperSessions(lab().portOf('zookeeper'));
-  const expired = expireSession(pidOf('redis-1'), 'redis-1').inject(lab());
+  const expired = expireSession('redis-1').inject(lab());
   await expect(expired).rejects.toMatchObject({ code: 'NO_SESSION' });
-  await expireSession(pidOf('api-1')).inject(lab());
+  await expireSession('api-1').inject(lab());
   const after = await zookeeperSessions(lab().portOf('zookeeper'));
   expect(before.filter((session) => !after.includes(session))).toHaveLength(1);
   const buyAgain = () => buyOn('api-1', voucher, '3');
@@ -295,7 +295,7 @@ test('cut-one-by-one: one process after the other is cut off, and comes back in 
   };
   let undo: Undo = async () => {};
   const cutting = async () => {
-    undo = await cutOneByOne('redis-main', 1, pauseMs).inject(lab());
+    undo = await cutOneByOne('redis-main', pauseMs).inject(lab());
   };
   expect(await tookMs(cutting)).toBeGreaterThan(3 * (pauseMs - 1));
   expect(spoil).toHaveBeenCalledTimes(3); // The others are cut off while requests go on.
@@ -318,7 +318,7 @@ test.each([1, 2, 3, 4])(
     const spoil = vi.spyOn(LabNetwork.prototype, 'spoil');
     onTestFinished(() => spoil.mockRestore());
     const first = ['api-worker-1', 'api-1'].map(pidOf);
-    const undo = await cutOneByOne('redis-main', seed, 0, first).inject(lab());
+    const undo = await cutOneByOne('redis-main', 0, seed, first).inject(lab());
     const cut = spoil.mock.lastCall?.slice(1).map((toxic) => (toxic as { pid: number }).pid);
     await undo();
     expect(cut).toEqual(expect.arrayContaining(first));
@@ -347,5 +347,5 @@ test('stop-workers: a new worker waits, and the accepted orders with it, until t
 
 test('every verb of the command line is tried here', () => {
   const tried = [...Object.keys(cases), 'restart', 'flush-scripts', 'expire-session'];
-  expect(tried).toEqual(expect.arrayContaining(Object.keys(verbs)));
+  expect(tried).toEqual(expect.arrayContaining([...verbs]));
 });

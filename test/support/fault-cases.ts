@@ -5,7 +5,6 @@ import { defaultShape } from '../../src/lab/environment/lab.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
 import type { Database } from '../../src/lab/environment/servers/database.ts';
 import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxies.ts';
-import { verbs } from '../../src/lab/faults/by-hand.ts';
 import { blockedEventLoop } from '../../src/lab/faults/clock.ts';
 import {
   exhaustConnections,
@@ -13,10 +12,12 @@ import {
   readOnlyDatabase,
 } from '../../src/lab/faults/database.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
+import { faultOn } from '../../src/lab/faults/faults.ts';
 import {
   cutOneByOne,
   delayRequests,
   dropConnections,
+  dropForProcess,
   refuseConnections,
   resetConnections,
   slowConnections,
@@ -117,7 +118,7 @@ const emptied = (name: string, fault: (name: string) => Fault): Case => ({
   ...{ fault: () => fault(name), seen: () => keyOf(name), broken: null, healed: name },
 });
 const written = (name: string, broken: string): Case => ({
-  fault: () => verbs['fill-disk'].fault(name),
+  fault: () => faultOn('fill-disk', name),
   ...{ seen: () => writeTo(name), broken, healed: 'OK' },
 });
 /** MySQL takes no purchase. */
@@ -135,8 +136,8 @@ export const cases: Record<string, Case> = {
   slow: atProxy((name) => slowConnections(name, 10 * silentMs), 'silence'),
   delay: atProxy((name) => delayRequests(name, 10 * silentMs), 'silence'),
   drop: atProxy((name) => dropConnections(name), 'silence'),
-  'drop for one process': atProxy((name) => dropConnections(name, process.pid), 'silence'),
-  'drop for another process': atProxy((name) => dropConnections(name, pidOf('api-1')), 'PONG'),
+  'drop for one process': atProxy((name) => dropForProcess(name, process.pid), 'silence'),
+  'drop for another process': atProxy((name) => dropForProcess(name, pidOf('api-1')), 'PONG'),
   reset: atProxy((name) => resetConnections(name), 'ECONNRESET'),
   refuse: atProxy((name) => refuseConnections(name), 'ECONNREFUSED'),
   'hold-replication': {
@@ -173,12 +174,12 @@ export const cases: Record<string, Case> = {
   full: unsold(fullDatabase),
   'exhaust-connections': unsold(exhaustConnections),
   'step-clock-back': {
-    fault: () => verbs['step-clock-back'].fault('api-1', 60_000),
+    fault: () => faultOn('step-clock-back', 'api-1', 60_000),
     seen: async () => buyOn('api-1', await putOnSale(), '7'),
     ...{ broken: 503, healed: 202 },
   },
   'step-clock-forward': {
-    fault: () => verbs['step-clock-forward'].fault('api-1', 60_000),
+    fault: () => faultOn('step-clock-forward', 'api-1', 60_000),
     seen: async () => {
       const { httpStatus, id = '0' } = await clientAt('api-1').buy(await putOnSale(), 7);
       return { httpStatus, isOfFuture: timeOf(id) > Date.now() + 30_000 };
@@ -189,7 +190,7 @@ export const cases: Record<string, Case> = {
   'fill-disk of a Redis that syncs every second': written('redis-2', 'MISCONF'),
   'fill-disk': written('redis-main', 'ECONNREFUSED'), // It syncs each write.
   'cut one by one': {
-    fault: () => cutOneByOne('database', 1, 0),
+    fault: () => cutOneByOne('database', 0),
     seen: async () => (await lab().network('proxied').spoiled('database')) > 0,
     ...{ broken: true, healed: false },
   },

@@ -1,7 +1,7 @@
 /** What is said of a sale that was broken by hand: a sentence for each rung, and what it proves. */
 import { expect, test } from 'vitest';
 import { judgeSales } from '../../src/lab/by-hand/judge-sales.ts';
-import { verbs } from '../../src/lab/faults/by-hand.ts';
+import { faultOn } from '../../src/lab/faults/faults.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { accepted, facts, row, unknown } from './facts.ts';
 
@@ -29,7 +29,7 @@ test('where the answers are those of k6, nothing is said about who was told', ()
 });
 
 test('what a flushed Redis forgets is as claimed for the sale whose orders wait in it', () => {
-  const { name } = verbs['flush-all'].fault('redis-main');
+  const { name } = faultOn('flush-all', 'redis-main');
   const lost = [facts({ stock: 2, orders: [row('a', '1')] })]; // Redis accepted a second one.
   const judged = (rung: RungName, faults: readonly string[]) =>
     judgeSales([{ ...sale, rung }], lost, faults).isAsClaimed;

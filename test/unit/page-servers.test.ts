@@ -1,6 +1,6 @@
 /** The picture of the servers: where each stands, and what can be done to it. */
 import { expect, test } from 'vitest';
-import { verbs } from '../../src/lab/faults/by-hand.ts';
+import { type FaultVerb, faults, verbs } from '../../src/lab/faults/faults.ts';
 import type { Emitted, StageEvent } from '../../src/lab/stage/events.ts';
 import { endedBy, offeredVerbs, tiersOf } from '../../src/page/client/hand-verbs.ts';
 import { fold } from '../../src/page/client/model.ts';
@@ -31,6 +31,15 @@ test('what stands still is mended first, and a server is offered what can be don
   expect(offeredVerbs(part('api-worker-1'), false)).not.toContain('step-clock-back');
 });
 
+test('what is offered can hit the server, as the table of faults says', () => {
+  const hitsOf = (name: string) =>
+    new Set(offeredVerbs(part(name), false).map((verb) => faults[verb as FaultVerb].hits));
+  expect(hitsOf('nginx')).toEqual(new Set(['process']));
+  expect(hitsOf('mariadb')).toEqual(new Set(['process', 'network']));
+  expect(hitsOf('redis-2')).toEqual(new Set(['process', 'redis', 'network']));
+  expect(hitsOf('api-1')).toEqual(new Set(['process', 'instance']));
+});
+
 test('what has ended is called by what was done to it', () => {
   expect(endedBy(['stop redis-1'])).toBe('stopped');
   expect(endedBy(['slow redis-1 by 2000 ms', 'kill redis-1'])).toBe('killed');
@@ -45,7 +54,7 @@ test('every verb that is offered is one of the lab, and says in both languages w
     states.flatMap((state) => offeredVerbs(part(name, state), false)),
   );
   for (const verb of new Set(offered)) {
-    expect([...Object.keys(verbs), 'start', 'resume']).toContain(verb);
+    expect([...verbs, 'start', 'resume']).toContain(verb);
     for (const { handVerbs } of [en, zh]) expect(handVerbs[verb]?.[1], verb).toBeTruthy();
   }
 });

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { LockstepError } from '../../service/errors.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import type { FaultVerb } from '../faults/by-hand.ts';
+import type { FaultVerb } from '../faults/faults.ts';
 
 /** `start` and `resume` mend one server, `heal` all of them; `end` ends the load. */
 export type HandVerb = FaultVerb | 'start' | 'resume' | 'heal' | 'end';

@@ -1,17 +1,9 @@
 /** Breaks and mends the servers of a stage as it is asked, until it is asked to end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockstepError } from '../../service/errors.ts';
-import {
-  already,
-  type FaultVerb,
-  isLasting,
-  isMomentary,
-  isServiceProcess,
-  runAgain,
-  soAlready,
-  verbs,
-} from '../faults/by-hand.ts';
+import { already, isServiceProcess, runAgain, soAlready } from '../faults/by-hand.ts';
 import type { Undo } from '../faults/fault.ts';
+import { doneText, type FaultVerb, faultOn, faults, isVerb } from '../faults/faults.ts';
 import type { Stage } from '../stage/stage.ts';
 import {
   type AskedFault,
@@ -26,8 +18,7 @@ import {
 const lookEveryMs = 50;
 
 const others: readonly string[] = ['start', 'resume', 'heal', 'end'];
-export const isHandVerb = (verb: string): verb is HandVerb =>
-  others.includes(verb) || Object.hasOwn(verbs, verb);
+export const isHandVerb = (verb: string): verb is HandVerb => others.includes(verb) || isVerb(verb);
 
 interface Done {
   readonly server: string;
@@ -99,18 +90,18 @@ export class FaultRequests {
     const { lab } = this.#stage;
     const so = soAlready(lab, verb, server);
     if (so !== null) return so;
-    const { done: what } = verbs[verb];
-    const fault = verbs[verb].fault(server, ms, lab);
+    const fault = faultOn(verb, server, ms);
     const { name } = fault;
-    if (isLasting(verb) && this.#done.some((each) => each.name === name))
-      return already(server, what);
+    const { effect } = faults[verb];
+    if (effect === 'lasting' && this.#done.some((each) => each.name === name))
+      return already(doneText(verb, server));
     const undo = await this.#stage.inject(fault);
     const isSoonOver = isServiceProcess(server) && (verb === 'stop' || verb === 'kill');
     const done = { server, name, undo };
-    if (isMomentary(verb)) await undo();
+    if (effect === 'momentary') await undo();
     else this.#done.push(done);
     if (isSoonOver) void this.#untilReplaced(done);
-    return `${server} ${what}${isSoonOver ? ', and the service starts another' : ''}.`;
+    return `${doneText(verb, server)}${isSoonOver ? ', and the service starts another' : ''}.`;
   }
 
   /** The service starts another one by itself: then the fault is over. */

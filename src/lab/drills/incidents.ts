@@ -7,7 +7,7 @@ import type { Lab } from '../environment/lab.ts';
 import { withRedis } from '../environment/replication.ts';
 import { instanceNames, type Network } from '../environment/servers/service.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
-import { dropConnections } from '../faults/network.ts';
+import { dropConnections, dropForProcess } from '../faults/network.ts';
 import { hangWorker, killServer, pauseServer, stopServer } from '../faults/process.ts';
 import { loseGroup } from '../faults/redis.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -133,7 +133,7 @@ const silentNetwork: Incident = {
 const silentForWorker: Incident = {
   ...{ name: 'network silent for the worker', key: 'silentForWorker', readyz: 'ready', ...usual },
   play: async ({ stage, waiting }) => {
-    const undo = await stage.inject(dropConnections('redis-main', stage.lab.pidOf(worker)));
+    const undo = await stage.inject(dropForProcess('redis-main', stage.lab.pidOf(worker)));
     await stage.rest(silentMs.worker);
     await stage.until('orders to wait', waitMs, async () => (await waiting()) >= fewestWaiting);
     await undo();

@@ -5,10 +5,7 @@
 import type { Facts } from '../../service/audit/facts.ts';
 import type { LockService, Rung } from '../../service/ladder/rung.ts';
 import { ladder, type RungName } from '../../service/ladder/rungs.ts';
-import { proxyNamed } from '../environment/servers/proxies.ts';
-import type { Fault } from '../faults/fault.ts';
-import { delayRequests } from '../faults/network.ts';
-import { pauseServer, stopServer } from '../faults/process.ts';
+import { type FaultName, faultOn } from '../faults/faults.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import { leftLocks } from './left-locks.ts';
@@ -95,16 +92,15 @@ async function playOutages(
 /** Longer than a client waits, and shorter than an outage: requests arrive during it and after. */
 const lateByMs = 1_500;
 
-/** The fault of an outage, for one server. */
-const faultOf: Readonly<Record<Away, (server: string) => Fault>> = {
-  stopped: stopServer,
-  hung: pauseServer,
-  late: (server) => delayRequests(proxyNamed(server), lateByMs),
-};
+const faultOf = { stopped: 'stop', hung: 'pause', late: 'delay' } as const satisfies Record<
+  Away,
+  FaultName
+>;
 
 async function outage(stage: Stage, { servers, away }: OutagePlan, forMs: number) {
   const stopAt = now();
-  const undos = await Promise.all(servers.map((server) => stage.inject(faultOf[away](server))));
+  const inject = (server: string) => stage.inject(faultOn(faultOf[away], server, lateByMs));
+  const undos = await Promise.all(servers.map(inject));
   const downAt = now();
   await stage.rest(forMs);
   const startAt = now();

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import type { Fault } from '../faults/fault.ts';
-import { killServer, pauseServer } from '../faults/process.ts';
+import { faultOn } from '../faults/faults.ts';
 import type { Stage } from '../stage/stage.ts';
 
 /** Servers that do the same; each fault picks one of them. */
@@ -23,7 +23,6 @@ export interface StormFault {
   readonly forMs: number;
 }
 
-const injections = { kill: killServer, pause: pauseServer } as const;
 const verbs = ['kill', 'pause'] as const;
 /** A pause may outlast the time after which another worker claims the orders. */
 const longestMs = { kill: 1_500, pause: 6_000 } as const;
@@ -44,7 +43,7 @@ export function* stormFaults(roles: readonly Role[], seed: number): Generator<St
       // Most faults are short, so that many happen; few are long.
       const forMs = 200 + Math.round((upTo(1_000) / 1_000) ** 3 * longestMs[verb]);
       yield {
-        fault: injections[verb](server),
+        fault: faultOn(verb, server),
         kind: `${verb} ${name}`,
         afterMs: upTo(1_000),
         forMs,

@@ -2,7 +2,7 @@
  * Faults of the time inside an instance: its event loop stands still, or its wall clock is wrong.
  */
 import { blockEventLoop, isSilent, setClockRight, stepClock } from '../environment/ask-instance.ts';
-import type { Fault, WatchedFault } from './fault.ts';
+import type { Fault, FaultRow, WatchedFault } from './fault.ts';
 
 /** The event loop of an instance stands still, as in a long computation: it ends by itself. */
 export const blockedEventLoop = (instance: string, forMs: number): WatchedFault => ({
@@ -30,3 +30,17 @@ export const steppedClock = (instance: string, byMs: number): Fault => ({
     };
   },
 });
+
+export const clockFaults = {
+  'block-event-loop': { hits: 'instance', done: 'does nothing', on: blockedEventLoop },
+  'step-clock-back': {
+    hits: 'instance',
+    done: 'has a wall clock that is behind',
+    on: (name, ms) => steppedClock(name, -ms),
+  },
+  'step-clock-forward': {
+    hits: 'instance',
+    done: 'has a wall clock that is ahead',
+    on: steppedClock,
+  },
+} as const satisfies Record<string, FaultRow>;

@@ -17,7 +17,7 @@ import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import { databaseName, mostConnections } from '../environment/servers/database.ts';
 import { waitFor, waitUntil } from '../environment/wait-until.ts';
-import type { Fault, WatchedFault } from './fault.ts';
+import type { Fault, FaultRow, WatchedFault } from './fault.ts';
 
 const tableIsFull =
   "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'";
@@ -215,3 +215,10 @@ function inMysql({ environment }: Lab, statement: string): Promise<void> {
     await pool.query(statement);
   });
 }
+
+export const databaseFaults = {
+  'fill-database': { hits: 'database', effect: 'lasting', on: fullDatabase },
+  'read-only': { hits: 'database', effect: 'lasting', on: readOnlyDatabase },
+  'use-up-connections': { hits: 'database', effect: 'lasting', on: exhaustConnections },
+  'kill-open-transaction': { hits: 'database', effect: 'momentary', on: killOpenTransaction },
+} as const satisfies Record<string, FaultRow>;

@@ -26,6 +26,31 @@ export interface WatchedFault extends Fault {
   watch(lab: Lab): Promise<HasHit> | HasHit;
 }
 
+/**
+ * What a fault breaks, each by its name in the lab. A process is a server, nginx, an instance or an
+ * order worker. `network` is the connections to a server, which need not run; `replication` is that
+ * of a Redis behind a proxy.
+ */
+type Hits =
+  | Hit<'process' | 'instance' | 'worker' | 'redis' | 'database' | 'nginx', string>
+  | Hit<'network', ProxyName>
+  | Hit<'replication', ProxyName>;
+interface Hit<Place, Name> {
+  readonly hits: Place;
+  readonly on: (name: Name, ms: number) => Fault;
+}
+
+/** A fault that needs no more than the name of what it hits, and perhaps a time. */
+export type FaultRow = Hits & {
+  /** For people, after the name of what it hit. Only with it, `lockstep fault` has this verb. */
+  readonly done?: string;
+  /**
+   * `momentary`: it has happened, and is over. `lasting`: where it is there already, it changes
+   * nothing. Without it, it can be done again and again.
+   */
+  readonly effect?: 'momentary' | 'lasting';
+};
+
 type Watch = WatchedFault['watch'];
 
 /** The process that the server has now will have ended. */

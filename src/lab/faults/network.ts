@@ -9,7 +9,7 @@ import { waitUntil } from '../environment/wait-until.ts';
 import { zookeeperSessions } from '../environment/zookeeper-sessions.ts';
 import { labError } from '../errors.ts';
 import { shuffler } from '../workload/shuffle.ts';
-import { type Fault, isSpoiled, type WatchedFault } from './fault.ts';
+import { type Fault, type FaultRow, isSpoiled, type WatchedFault } from './fault.ts';
 
 /** Its undo lets everything pass again, and ends the connections that lost data. */
 const spoils =
@@ -41,16 +41,22 @@ export const delayRequests = (name: ProxyName, latencyMs: number): WatchedFault 
 /**
  * The network to a server drops everything: connections stay open, and neither side hears of the
  * other one, nor of its end. The undo ends the connections that lost data.
- * @param pid of the only process that is cut off; every process without it
  */
-export const dropConnections = (
+export const dropConnections = (name: ProxyName): WatchedFault => ({
+  name: `drop ${name}`,
+  watch: isSpoiled(name),
+  inject: spoils(name, { type: 'timeout' }),
+});
+
+/** The same for one process: all others stay connected. */
+export const dropForProcess = (
   name: ProxyName,
-  pid?: number,
+  pid: number,
   process = `process ${pid}`,
 ): WatchedFault => ({
-  name: pid === undefined ? `drop ${name}` : `drop ${name} for ${process}`,
+  name: `drop ${name} for ${process}`,
   watch: isSpoiled(name),
-  inject: spoils(name, { type: 'timeout', ...(pid !== undefined && { pid }) }),
+  inject: spoils(name, { type: 'timeout', pid }),
 });
 
 /** Connections to a server are reset, and each new one too. */
@@ -83,8 +89,8 @@ export const loseAnswers = (name: ProxyName): Fault => ({
  */
 export const cutOneByOne = (
   name: ProxyName,
-  seed: number,
   pauseMs: number,
+  seed = 1,
   first: readonly number[] = [],
 ): Fault => ({
   name: `cut the processes from ${name} one by one`,
@@ -116,15 +122,16 @@ const dropFor = (pid: number): Partial<Toxic> => ({ type: 'timeout', pid });
 const expiredWithinMs = 25_000;
 
 /** ZooKeeper ends the session of one process, which hears nothing of it until it is connected. */
-export const expireSession = (pid: number, process = `process ${pid}`): Fault => ({
-  name: `expire the ZooKeeper session of ${process}`,
+export const expireSession = (name: string): Fault => ({
+  name: `expire the ZooKeeper session of ${name}`,
   async inject(lab) {
+    const pid = lab.pidOf(name);
     lab.network('proxied');
     const port = lab.portOf('zookeeper');
     const proxy = proxyPort({ proxies: lab.portOf('proxies') }, 'zookeeper');
-    if (!isConnectedTo(pid, proxy)) throw labError('NO_SESSION', process);
+    if (!isConnectedTo(pid, proxy)) throw labError('NO_SESSION', name);
     const before = await zookeeperSessions(port);
-    const undo = await dropConnections('zookeeper', pid).inject(lab);
+    const undo = await dropForProcess('zookeeper', pid).inject(lab);
     try {
       await waitUntil('a session to expire', expiredWithinMs, async () => {
         const now = await zookeeperSessions(port);
@@ -136,3 +143,39 @@ export const expireSession = (pid: number, process = `process ${pid}`): Fault =>
     return async () => {};
   },
 });
+
+export const networkFaults = {
+  slow: { hits: 'network', effect: 'lasting', done: 'answers late', on: slowConnections },
+  delay: {
+    hits: 'network',
+    effect: 'lasting',
+    done: 'gets every request late, also after its client has closed the connection',
+    on: delayRequests,
+  },
+  drop: {
+    hits: 'network',
+    effect: 'lasting',
+    done: 'is cut off: connections stay open, and nothing arrives',
+    on: dropConnections,
+  },
+  reset: {
+    hits: 'network',
+    effect: 'lasting',
+    done: 'resets every connection',
+    on: resetConnections,
+  },
+  refuse: {
+    hits: 'network',
+    effect: 'lasting',
+    done: 'refuses every connection',
+    on: refuseConnections,
+  },
+  'lose-answers': { hits: 'network', effect: 'lasting', on: loseAnswers },
+  'cut-one-by-one': { hits: 'network', effect: 'lasting', on: cutOneByOne },
+  'expire-session': {
+    hits: 'instance',
+    effect: 'momentary',
+    done: 'has lost its session in ZooKeeper',
+    on: expireSession,
+  },
+} as const satisfies Record<string, FaultRow>;

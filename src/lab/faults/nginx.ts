@@ -2,7 +2,7 @@
 
 import { signalProcess } from '../environment/processes.ts';
 import { untilNewWorker } from '../environment/workers-of-nginx.ts';
-import type { Fault } from './fault.ts';
+import type { Fault, FaultRow } from './fault.ts';
 
 /**
  * nginx reads its configuration again (SIGHUP): a new worker process takes the next requests, and
@@ -27,3 +27,8 @@ export const killWorkersOfNginx: Fault = {
     return async () => {};
   },
 };
+
+export const nginxFaults = {
+  'reload-nginx': { hits: 'nginx', effect: 'momentary', on: () => reloadNginx },
+  'kill-workers-of-nginx': { hits: 'nginx', effect: 'momentary', on: () => killWorkersOfNginx },
+} as const satisfies Record<string, FaultRow>;

@@ -12,7 +12,15 @@ import { workerNames } from '../environment/servers/service.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { workersAway } from '../environment/workers-away.ts';
 import { labError } from '../errors.ts';
-import { ends, type Fault, hasEnded, isReplaced, standsStill, type WatchedFault } from './fault.ts';
+import {
+  ends,
+  type Fault,
+  type FaultRow,
+  hasEnded,
+  isReplaced,
+  standsStill,
+  type WatchedFault,
+} from './fault.ts';
 
 /** SIGTERM for a server: it ends in order, and refuses connections. It starts with its data. */
 export const stopServer = (name: string): WatchedFault => ({
@@ -170,3 +178,26 @@ const inLabRedis = (lab: Lab, send: (redis: Redis) => Promise<unknown>): Promise
     await connections.ready();
     return send(redis);
   });
+
+export const processFaults = {
+  stop: { hits: 'process', done: 'is stopped (SIGTERM)', on: stopServer },
+  kill: { hits: 'process', done: 'is killed (SIGKILL)', on: killServer },
+  pause: {
+    hits: 'process',
+    done: 'is paused (SIGSTOP): its connections stay open, and nothing answers',
+    on: pauseServer,
+  },
+  restart: {
+    hits: 'process',
+    effect: 'momentary',
+    done: 'was killed, and runs again with its data',
+    on: restartServer,
+  },
+  'restart-empty': {
+    hits: 'process',
+    effect: 'momentary',
+    done: 'was killed, and runs without its data',
+    on: restartEmpty,
+  },
+  hang: { hits: 'worker', on: hangWorker },
+} as const satisfies Record<string, FaultRow>;

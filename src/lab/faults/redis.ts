@@ -16,7 +16,7 @@ import type { Lab } from '../environment/lab.ts';
 import { withRedis } from '../environment/replication.ts';
 import type { ProxyName } from '../environment/servers/proxies.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { ends, type Fault, isSpoiled, type WatchedFault } from './fault.ts';
+import { ends, type Fault, type FaultRow, isSpoiled, type WatchedFault } from './fault.ts';
 
 /** FLUSHALL on a Redis: every key is gone, and every connection stays. The undo gives them back. */
 export const flushAll = (name: string): Fault => ({
@@ -208,3 +208,37 @@ export const cutReplica = (replica: string): Fault => ({
     };
   },
 });
+
+export const redisFaults = {
+  'flush-all': {
+    hits: 'redis',
+    done: 'has lost every key (FLUSHALL); mended, it has a copy from before',
+    on: flushAll,
+  },
+  'flush-scripts': {
+    hits: 'redis',
+    effect: 'momentary',
+    done: 'has forgotten its scripts',
+    on: flushScripts,
+  },
+  'fill-disk': {
+    hits: 'redis',
+    effect: 'lasting',
+    done: 'has no space on its disk: it refuses writes, or ends',
+    on: fullDisk,
+  },
+  'lose-group': { hits: 'redis', effect: 'momentary', on: loseGroup },
+  'cut-replica': { hits: 'redis', on: cutReplica },
+  'hold-replication': {
+    hits: 'replication',
+    effect: 'lasting',
+    done: 'has a replica that hears nothing more',
+    on: holdReplication,
+  },
+  'promote-replica': {
+    hits: 'replication',
+    effect: 'lasting',
+    done: 'is killed, and its replica is the master',
+    on: promoteReplica,
+  },
+} as const satisfies Record<string, FaultRow>;

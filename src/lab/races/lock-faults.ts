@@ -6,7 +6,7 @@ import { withRedis } from '../environment/replication.ts';
 import { isProxied, type ProxyName } from '../environment/servers/proxies.ts';
 import { blockedEventLoop } from '../faults/clock.ts';
 import type { WatchedFault } from '../faults/fault.ts';
-import { dropConnections, slowConnections } from '../faults/network.ts';
+import { dropForProcess, slowConnections } from '../faults/network.ts';
 import { pauseServer, restartEmpty, restartServer, stopServer } from '../faults/process.ts';
 import { flushScripts, holdReplication, promoteReplica } from '../faults/redis.ts';
 
@@ -49,7 +49,7 @@ const lockFaults = {
   'restart-all': ({ servers }) => servers.map(restartServer),
   'flush-scripts': ({ servers }) => servers.filter(isRedis).map(flushScripts),
   'cut-off': ({ servers, pid, instance }) =>
-    proxies(servers).map((name) => dropConnections(name, pid, instance)),
+    proxies(servers).map((name) => dropForProcess(name, pid, instance)),
   block: (target) => [blockedEventLoop(target.instance, blockedLeases(target) * target.leaseMs)],
   slow: (target) =>
     proxies(tooMany(target)).map((name) => slowConnections(name, 3 * target.answerMs)),

@@ -39,16 +39,16 @@ export const cellsOf = (target: Target): string[] =>
  */
 export const targets: readonly Target[] = soakFaultNames.flatMap((fault) =>
   saleStates
-    .filter((state) => soakFaults[fault].hits !== 'purchase' || state !== 'queue-behind')
+    .filter((state) => soakFaults[fault].at !== 'purchase' || state !== 'queue-behind')
     .flatMap((state) =>
       checkpointsFor(fault).map((checkpoints): Target => ({ fault, state, checkpoints })),
     ),
 );
 
 function checkpointsFor(fault: SoakFaultName): CheckpointName[][] {
-  const { hits } = soakFaults[fault];
-  if (hits === 'purchase') return [[...purchaseCheckpoints]];
-  const ofPurchases = hits === 'both' ? purchaseCheckpoints : [];
+  const { at } = soakFaults[fault];
+  if (at === 'purchase') return [[...purchaseCheckpoints]];
+  const ofPurchases = at === 'both' ? purchaseCheckpoints : [];
   return workerCheckpoints.map((checkpoint) => [...ofPurchases, checkpoint]);
 }
 

@@ -10,7 +10,7 @@ import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { isFinal, type Try } from '../workload/steady-purchases.ts';
 import { cellName, purchaseCheckpoints, type SaleState, workerCheckpoints } from './cells.ts';
-import { soakFaults } from './soak-faults.ts';
+import { neededConnections, soakFaultOn, soakFaults } from './soak-faults.ts';
 import type { SoakSale } from './soak-sale.ts';
 import type { PlannedFault } from './steering.ts';
 
@@ -77,7 +77,7 @@ class Injection {
 
   constructor(stage: Stage, sale: SoakSale, planned: PlannedFault) {
     const { target, instance, duration } = planned;
-    const { leastMs, mostMs } = soakFaults[target.fault];
+    const { leastMs, mostMs } = soakFaults[target.fault].lasts;
     const instances = instanceNames(stage.lab.shape);
     this.#stage = stage;
     this.#sale = sale;
@@ -100,8 +100,8 @@ class Injection {
   /** A fault of an instance must find the purchases there. All others come through nginx. */
   get #address(): string {
     const { lab } = this.#stage;
-    const { isOfInstance } = soakFaults[this.#planned.target.fault];
-    return isOfInstance ? `http://127.0.0.1:${lab.portOf(this.#instance)}` : lab.baseUrl;
+    const { to } = soakFaults[this.#planned.target.fault];
+    return to === 'instance' ? `http://127.0.0.1:${lab.portOf(this.#instance)}` : lab.baseUrl;
   }
 
   get played(): PlayedFault {
@@ -172,12 +172,12 @@ class Injection {
       ...{ lab, instance: this.#instance, worker: this.#worker ?? '' },
       ...{ standing: [...this.#standing], forMs: this.#forMs, seed: this.#planned.seed },
     };
-    await this.#inject(fault, soakFaults[fault].fault(place));
+    await this.#inject(fault, soakFaultOn(fault, place));
     this.#freeAll().catch(() => {}); // `end` waits for it.
     await this.#stage.rest(this.#forMs);
-    const { needsConnectionsTo } = soakFaults[fault];
-    if (needsConnectionsTo && (await lab.network('proxied').spoiled(needsConnectionsTo)) === 0)
-      this.miss(`no connection to ${needsConnectionsTo}`);
+    const needed = neededConnections(fault);
+    if (needed && (await lab.network('proxied').spoiled(needed)) === 0)
+      this.miss(`no connection to ${needed}`);
     else this.#cells = this.#reached.map((checkpoint) => cellName(checkpoint, target));
   }
 

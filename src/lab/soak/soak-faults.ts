@@ -1,12 +1,9 @@
-/** The faults of a soak: what each breaks, whom it can hit, and for how long. */
+/** The faults of a soak: at whose checkpoints each is played, what it hits, and for how long. */
 import type { Lab } from '../environment/lab.ts';
-import type { ProxyName } from '../environment/servers/proxies.ts';
-import { blockedEventLoop, steppedClock } from '../faults/clock.ts';
+import { type ProxyName, proxyNamed } from '../environment/servers/proxies.ts';
 import type { Fault } from '../faults/fault.ts';
-import { cutOneByOne, loseAnswers, resetConnections } from '../faults/network.ts';
-import { killWorkersOfNginx, reloadNginx } from '../faults/nginx.ts';
-import { killServer, pauseServer } from '../faults/process.ts';
-import { flushScripts, fullDisk, loseGroup } from '../faults/redis.ts';
+import { type FaultName, faultOn, faults } from '../faults/faults.ts';
+import { cutOneByOne } from '../faults/network.ts';
 
 /** The processes that a fault of the service hits: those that stand at a checkpoint. */
 export interface FaultTarget {
@@ -23,19 +20,19 @@ export interface FaultTarget {
 
 interface SoakFault {
   /** Whose checkpoints it is played at: those of a purchase, of an order worker, or of both. */
-  readonly hits: 'purchase' | 'worker' | 'both';
-  /** The purchases must be in the instance that it hits, and not where nginx sends them. */
-  readonly isOfInstance?: true;
-  readonly leastMs: number;
-  readonly mostMs: number;
-  /** It spoils the connections to this server: it must find some. */
-  readonly needsConnectionsTo?: ProxyName;
-  readonly fault: (place: FaultTarget) => Fault;
+  readonly at: 'purchase' | 'worker' | 'both';
+  readonly does: FaultName;
+  /**
+   * `instance` and `worker` are those in which something stands. At an instance, the purchases must
+   * be in this one, and not where nginx sends them.
+   */
+  readonly to: 'instance' | 'worker' | 'service' | 'nginx' | 'redis-main' | 'database';
+  readonly lasts: { readonly leastMs: number; readonly mostMs: number };
 }
 
 /** Another worker claims the orders of one that stands still for so long. */
 export const claimIdleMs = 1_500;
-const pastClaimMs = { leastMs: claimIdleMs + 500, mostMs: 2 * claimIdleMs } as const;
+const pastClaim = { leastMs: claimIdleMs + 500, mostMs: 2 * claimIdleMs } as const;
 const short = { leastMs: 100, mostMs: 600 } as const;
 /** At most longer than a purchase waits for its answer. */
 const long = { leastMs: 200, mostMs: 2_400 } as const;
@@ -47,60 +44,78 @@ const clockStepMs = 600_000;
 /** From one process that is cut off to the next. */
 const nextCutMs = 100;
 
-const redis = 'redis-main' satisfies ProxyName;
-const database = 'database' satisfies ProxyName;
-
-const resets = (server: ProxyName) => ({
-  needsConnectionsTo: server,
-  fault: () => resetConnections(server),
-});
-const loses = (server: ProxyName) => ({
-  needsConnectionsTo: server,
-  fault: () => loseAnswers(server),
-});
-const cuts = (server: ProxyName) => ({
-  needsConnectionsTo: server,
-  fault: ({ seed, standing }: FaultTarget) => cutOneByOne(server, seed, nextCutMs, standing),
-});
-
-const ofInstance = { hits: 'purchase', isOfInstance: true } as const;
-
 const table = {
-  'kill instance': { ...ofInstance, ...short, fault: ({ instance }) => killServer(instance) },
-  'pause instance': { ...ofInstance, ...long, fault: ({ instance }) => pauseServer(instance) },
-  'block instance': {
-    ...{ ...ofInstance, ...long },
-    fault: ({ instance, forMs }) => blockedEventLoop(instance, forMs),
-  },
+  'kill instance': { at: 'purchase', does: 'kill', to: 'instance', lasts: short },
+  'pause instance': { at: 'purchase', does: 'pause', to: 'instance', lasts: long },
+  'block instance': { at: 'purchase', does: 'block-event-loop', to: 'instance', lasts: long },
   'step clock of instance back': {
-    ...{ ...ofInstance, ...short },
-    fault: ({ instance }) => steppedClock(instance, -clockStepMs),
+    at: 'purchase',
+    does: 'step-clock-back',
+    to: 'instance',
+    lasts: short,
   },
   'step clock of instance forward': {
-    ...{ ...ofInstance, ...short },
-    fault: ({ instance }) => steppedClock(instance, clockStepMs),
+    at: 'purchase',
+    does: 'step-clock-forward',
+    to: 'instance',
+    lasts: short,
   },
-  'kill nginx': { hits: 'purchase', ...short, fault: () => killServer('nginx') },
-  'pause nginx': { hits: 'purchase', ...long, fault: () => pauseServer('nginx') },
-  'kill workers of nginx': { hits: 'purchase', ...once, fault: () => killWorkersOfNginx },
-  'reload nginx': { hits: 'purchase', ...once, fault: () => reloadNginx },
-  'flush scripts': { hits: 'purchase', ...once, fault: () => flushScripts(redis) },
-  'pause whole service': { hits: 'both', ...long, fault: () => pauseServer('service') },
-  'kill redis-main': { hits: 'both', ...short, fault: () => killServer(redis) },
-  'pause redis-main': { hits: 'both', ...long, fault: () => pauseServer(redis) },
-  'fill disk of redis-main': { hits: 'both', ...short, fault: () => fullDisk(redis) },
-  'reset redis-main': { hits: 'both', ...short, ...resets(redis) },
-  'lose answers of redis-main': { hits: 'both', ...long, ...loses(redis) },
-  'cut from redis-main one by one': { hits: 'both', ...once, ...cuts(redis) },
-  'lose consumer group': { hits: 'worker', ...once, fault: () => loseGroup(redis) },
-  'kill worker': { hits: 'worker', ...short, fault: ({ worker }) => killServer(worker) },
-  'pause worker': { hits: 'worker', ...pastClaimMs, fault: ({ worker }) => pauseServer(worker) },
-  'kill database': { hits: 'worker', ...short, fault: ({ lab }) => killServer(lab.database) },
-  'pause database': { hits: 'worker', ...long, fault: ({ lab }) => pauseServer(lab.database) },
-  'reset database': { hits: 'worker', ...short, ...resets(database) },
-  'lose answers of database': { hits: 'worker', ...long, ...loses(database) },
-  'cut from database one by one': { hits: 'worker', ...once, ...cuts(database) },
+  'kill nginx': { at: 'purchase', does: 'kill', to: 'nginx', lasts: short },
+  'pause nginx': { at: 'purchase', does: 'pause', to: 'nginx', lasts: long },
+  'kill workers of nginx': {
+    at: 'purchase',
+    does: 'kill-workers-of-nginx',
+    to: 'nginx',
+    lasts: once,
+  },
+  'reload nginx': { at: 'purchase', does: 'reload-nginx', to: 'nginx', lasts: once },
+  'flush scripts': { at: 'purchase', does: 'flush-scripts', to: 'redis-main', lasts: once },
+  'pause whole service': { at: 'both', does: 'pause', to: 'service', lasts: long },
+  'kill redis-main': { at: 'both', does: 'kill', to: 'redis-main', lasts: short },
+  'pause redis-main': { at: 'both', does: 'pause', to: 'redis-main', lasts: long },
+  'fill disk of redis-main': { at: 'both', does: 'fill-disk', to: 'redis-main', lasts: short },
+  'reset redis-main': { at: 'both', does: 'reset', to: 'redis-main', lasts: short },
+  'lose answers of redis-main': { at: 'both', does: 'lose-answers', to: 'redis-main', lasts: long },
+  'cut from redis-main one by one': {
+    at: 'both',
+    does: 'cut-one-by-one',
+    to: 'redis-main',
+    lasts: once,
+  },
+  'lose consumer group': { at: 'worker', does: 'lose-group', to: 'redis-main', lasts: once },
+  'kill worker': { at: 'worker', does: 'kill', to: 'worker', lasts: short },
+  'pause worker': { at: 'worker', does: 'pause', to: 'worker', lasts: pastClaim },
+  'kill database': { at: 'worker', does: 'kill', to: 'database', lasts: short },
+  'pause database': { at: 'worker', does: 'pause', to: 'database', lasts: long },
+  'reset database': { at: 'worker', does: 'reset', to: 'database', lasts: short },
+  'lose answers of database': { at: 'worker', does: 'lose-answers', to: 'database', lasts: long },
+  'cut from database one by one': {
+    at: 'worker',
+    does: 'cut-one-by-one',
+    to: 'database',
+    lasts: once,
+  },
 } as const satisfies Record<string, SoakFault>;
 export type SoakFaultName = keyof typeof table;
 export const soakFaults: Readonly<Record<SoakFaultName, SoakFault>> = table;
 export const soakFaultNames = Object.keys(table) as SoakFaultName[];
+
+/** A fault of the network must find connections to this server. */
+export function neededConnections(name: SoakFaultName): ProxyName | undefined {
+  const { does, to } = soakFaults[name];
+  return faults[does].hits === 'network' ? proxyNamed(to) : undefined;
+}
+
+export function soakFaultOn(name: SoakFaultName, target: FaultTarget): Fault {
+  const { does, to } = soakFaults[name];
+  if (does === 'cut-one-by-one')
+    return cutOneByOne(proxyNamed(to), nextCutMs, target.seed, target.standing);
+  const ms = does === 'block-event-loop' ? target.forMs : clockStepMs;
+  return faultOn(does, serverOf(to, target), ms);
+}
+
+function serverOf(to: SoakFault['to'], { lab, instance, worker }: FaultTarget): string {
+  if (to === 'instance') return instance;
+  if (to === 'worker') return worker;
+  return to === 'database' ? lab.database : to;
+}
