@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
-import { LongestFirst } from './test/support/longest-first.ts';
+import { ClosingLine, LongestFirst, Times } from './test/support/runner.ts';
 
 // As in scripts/on-node.mjs: processes that a test starts load faster. A copy has no scripts/.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('.lockstep/compile-cache');
@@ -55,7 +55,7 @@ const newerPrograms = ['.lockstep/redis/start/redis-server', '.lockstep/nginx/st
 const hasNewer = newerPrograms.every((program) => existsSync(program));
 const newer = project('long Redis 8.0, nginx 1.30', 8, {
   ...realServers,
-  globalSetup: './test/support/newer-servers.ts', // All of these files share them.
+  globalSetup: './test/newer/servers.ts', // All of these files share them.
   include: [
     'test/newer/*.test.ts',
     'test/integration/{nginx,purchase-script}.test.ts',
@@ -96,7 +96,7 @@ const isPossible = (each: unknown): boolean =>
 
 export default defineConfig({
   test: {
-    reporters: ['default', './test/support/closing-line.ts', './test/support/times.ts'],
+    reporters: ['default', new ClosingLine(), new Times()],
     sequence: { sequencer: LongestFirst },
     projects: projects.filter(isPossible),
   },

@@ -12,8 +12,8 @@ import type { LockFactory } from '../../src/service/ladder/rung.ts';
 import type { Lock } from '../../src/service/locks/lock.ts';
 import { testConnections } from '../support/connections.ts';
 import { newDataFolder } from '../support/data-home.ts';
-import { ownPorts } from '../support/own-ports.ts';
 import { someVoucherId } from '../support/sale.ts';
+import { ownPorts } from '../support/servers.ts';
 
 const answerMs = 1_000;
 /** For a busy machine; a second answer time would be more. */

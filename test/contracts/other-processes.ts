@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { execa } from 'execa';
 import type { Lock } from '../../src/service/locks/lock.ts';
 import { patient } from '../support/connections.ts';
-import { contend, contender, type Section } from '../support/contend.ts';
+import { contend, contender, type Section } from '../support/locks.ts';
 import { ownLab } from '../support/own-lab.ts';
 
 /** What a process was answered: `held`, `not in time`, or the message of an error. */
@@ -108,8 +108,8 @@ async function hold(
   waitMs: number,
   changes: Readonly<Record<string, string>>,
 ): Promise<{ readonly answers: Answers; readonly kill: () => void }> {
-  const file = new URL('../support/lock-holder.mjs', import.meta.url).pathname;
-  const args = [file, JSON.stringify(resources), leaseMs, String(waitMs)];
+  const file = new URL('../support/lock-process.mjs', import.meta.url).pathname;
+  const args = [file, JSON.stringify(resources), 'hold', leaseMs, String(waitMs)];
   const holder = execa('node', args, {
     ...{ env: { ...ownLab.environment, ...changes }, reject: false, timeout: 60_000 },
   });

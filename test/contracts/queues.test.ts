@@ -8,8 +8,8 @@ import { openRung } from '../../src/service/ladder/open-rung.ts';
 import { endlessLease } from '../../src/service/locks/shared/leases.ts';
 import type { Handle, OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { openConnections, quietRedis } from '../support/connections.ts';
-import { type OwnRabbitmq, startOwnRabbitmq } from '../support/own-rabbitmq.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
+import { type OwnRabbitmq, startOwnRabbitmq } from '../support/servers.ts';
 import { type ClauseName, type Contestant, clauses } from './order-queue.ts';
 
 type Exceptions = Partial<Record<ClauseName, string>>;

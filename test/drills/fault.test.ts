@@ -3,8 +3,7 @@ import { execa } from 'execa';
 import { afterEach, expect, test } from 'vitest';
 import { runAgain, soAlready } from '../../src/lab/faults/by-hand.ts';
 import { faultOn } from '../../src/lab/faults/faults.ts';
-import { ownLab } from '../support/own-lab.ts';
-import { theLab } from '../support/the-lab.ts';
+import { ownLab, theLab } from '../support/own-lab.ts';
 
 const lab = theLab();
 const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;

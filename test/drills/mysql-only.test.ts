@@ -17,7 +17,7 @@ import { labTokenSecret } from '../../src/service/config.ts';
 import type { HistoryEvent } from '../../src/service/trace/history.ts';
 import { putOnSale } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab();
 const [users, stock] = [80, 60];

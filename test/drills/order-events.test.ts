@@ -1,8 +1,7 @@
 /** The stream of an order's states, while the processes behind it are killed. */
 import { afterEach, expect, test } from 'vitest';
-import { buy, putOnSale } from '../support/client.ts';
-import { arrives, openStream, statuses } from '../support/order-stream.ts';
-import { theLab } from '../support/the-lab.ts';
+import { arrives, buy, openStream, putOnSale, statuses } from '../support/client.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab();
 afterEach(() => lab().heal());

@@ -9,7 +9,7 @@ import { labTokenSecret } from '../../src/service/config.ts';
 import { signToken } from '../../src/service/http/tokens.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import type { HistoryEvent } from '../../src/service/trace/history.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const shape = { instances: 1, balancer: 'nginx' } as const;
 const lab = theLab(shape);

@@ -11,8 +11,7 @@ import { change } from '../../src/service/connections/mysql.ts';
 import { openRung } from '../../src/service/ladder/open-rung.ts';
 import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { type OwnSale, quietSale } from '../support/own-sale.ts';
-import { someOrder } from '../support/sale.ts';
-import { usersUpTo } from '../support/selling.ts';
+import { someOrder, usersUpTo } from '../support/sale.ts';
 
 /** More than two parts of 5,000 users. */
 const buyers = 11_300;

@@ -12,7 +12,7 @@ import { rebuild } from '../../src/service/orders/reconcile/rebuild.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { repair } from '../../src/service/orders/reconcile/repair.ts';
 import { type OwnSale, ownSale } from '../support/own-sale.ts';
-import { usersUpTo } from '../support/selling.ts';
+import { usersUpTo } from '../support/sale.ts';
 
 const units = 12;
 /** Declared by the voucher; the processes are configured for another number. */

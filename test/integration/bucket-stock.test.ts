@@ -15,9 +15,8 @@ import {
   finishChanges,
   type VoucherEdit,
 } from '../../src/service/orders/voucher-changes.ts';
-import { dieAt } from '../support/dying-change.ts';
-import { type OwnSale, ownSale } from '../support/own-sale.ts';
-import { usersUpTo } from '../support/selling.ts';
+import { dieAt, type OwnSale, ownSale } from '../support/own-sale.ts';
+import { usersUpTo } from '../support/sale.ts';
 
 const stock = 40;
 let sale: OwnSale;

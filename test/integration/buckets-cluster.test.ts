@@ -7,8 +7,7 @@ import { openRung } from '../../src/service/ladder/open-rung.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { testConnections } from '../support/connections.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
-import { someOrder, someVoucher } from '../support/sale.ts';
-import { workUntilEmpty } from '../support/selling.ts';
+import { someOrder, someVoucher, workUntilEmpty } from '../support/sale.ts';
 
 let cluster: RedisCluster;
 beforeAll(async () => {

@@ -16,8 +16,7 @@ import { listLetters } from '../../src/service/orders/letters.ts';
 import { replayLetter } from '../../src/service/orders/replay-letter.ts';
 import { quiet } from '../support/connections.ts';
 import { type OwnSale, ownSale } from '../support/own-sale.ts';
-import { openStreamQueue, someOrder } from '../support/sale.ts';
-import { startWorker, usersUpTo } from '../support/selling.ts';
+import { openStreamQueue, someOrder, startWorker, usersUpTo } from '../support/sale.ts';
 
 const settings = { SALE_SHARDS: '2', VOUCHER_BUCKETS: '3', CLAIM_IDLE_MS: '200' };
 /** Declared by the voucher; the processes are configured for another number. */

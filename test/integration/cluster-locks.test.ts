@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { held, openLock } from '../support/ladder-lock.ts';
+import { held, openLock } from '../support/locks.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 
 let cluster: RedisCluster;

@@ -14,9 +14,8 @@ import {
   type StreamGroupOptions,
 } from '../../src/service/queues/redis-stream-group.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { consume, idsIn, type Settle } from '../support/consume.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
-import { someOrder } from '../support/sale.ts';
+import { consume, idsIn, type Settle, someOrder } from '../support/sale.ts';
+import { startOwnRedis } from '../support/servers.ts';
 import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
 
 /** Nothing is claimed in these tests: an order that nobody handles would stay for a minute. */

@@ -21,8 +21,13 @@ import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { type OwnSale, quietSale } from '../support/own-sale.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
-import { openStreamQueue, someOrder, someVoucher, someVoucherId } from '../support/sale.ts';
-import { usersUpTo } from '../support/selling.ts';
+import {
+  openStreamQueue,
+  someOrder,
+  someVoucher,
+  someVoucherId,
+  usersUpTo,
+} from '../support/sale.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 
 let sale: OwnSale;

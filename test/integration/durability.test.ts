@@ -1,5 +1,4 @@
 /** ORDER_DURABILITY: the service checks that Redis keeps it, and `replica` waits for one. */
-
 import { spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -15,15 +14,14 @@ import { freeLease } from '../../src/service/locks/none.ts';
 import { changesOf } from '../../src/service/orders/change-journal.ts';
 import { changeSale, finishChanges } from '../../src/service/orders/voucher-changes.ts';
 import { openVouchers } from '../../src/service/purchase/vouchers.ts';
+import { withCode } from '../support/basics.ts';
 import { deploymentSecret, tokenFor } from '../support/client.ts';
 import { quiet, readyConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
-import { ownDatabase } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
-import { ownStores } from '../support/own-stores.ts';
+import { ownDatabase, ownStores } from '../support/own-stores.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
-import { withCode } from '../support/with-code.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 /** It promises `always`, unless it says otherwise. */
 const opened = (changes: Readonly<Record<string, string>>) => readyConnections(changes, 'purchase');

@@ -9,8 +9,8 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { earlierConnections } from '../../src/service/locks/shared/earlier-connections.ts';
 import { KeyLeases, releaseTries } from '../../src/service/locks/shared/lost-answer.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { openLock } from '../support/ladder-lock.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { openLock } from '../support/locks.ts';
+import { startOwnRedis } from '../support/servers.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 
 const isReady = (redis: Redis) => waitUntil('the client', 5_000, () => redis.status === 'ready');

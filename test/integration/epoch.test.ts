@@ -2,7 +2,6 @@
  * The epoch that MySQL and Redis share: adopted by empty stores, and a reason not to start when the
  * two stores do not belong together.
  */
-
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -19,13 +18,13 @@ import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { compareStores } from '../../src/service/processes/compare-stores.ts';
 import { onceStoresAnswer } from '../../src/service/processes/wait-for-stores.ts';
 import { openVouchers } from '../../src/service/purchase/vouchers.ts';
+import { withCode } from '../support/basics.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { makeReadOnly, ownDatabase } from '../support/own-database.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
-import { ownPorts } from '../support/own-ports.ts';
+import { makeReadOnly, ownDatabase } from '../support/own-stores.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
+import { ownPorts } from '../support/servers.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
-import { withCode } from '../support/with-code.ts';
 
 const never = new AbortController().signal;
 /** An empty one of Redis's own databases, and an empty database of MySQL. */

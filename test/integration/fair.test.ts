@@ -11,7 +11,7 @@ import { loadScript, runScript } from '../../src/service/connections/scripts.ts'
 import type { AcquireOptions, Lease, Lock } from '../../src/service/locks/lock.ts';
 import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { held, openLock } from '../support/ladder-lock.ts';
+import { held, openLock } from '../support/locks.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 

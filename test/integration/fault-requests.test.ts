@@ -6,7 +6,7 @@ import { FaultRequests } from '../../src/lab/by-hand/fault-requests.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Stage } from '../../src/lab/stage/stage.ts';
 import { testConnections } from '../support/connections.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 /** Longer than Redis keeps the key that says that requests are served. */
 const healMs = 4_000;

@@ -1,5 +1,4 @@
 /** Fences on a real MySQL: they only grow, and no lease but the newest writes. */
-
 import { expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { checkFence, nextFence } from '../../src/service/connections/fences.ts';
@@ -13,9 +12,9 @@ import type { Lease, Lock } from '../../src/service/locks/lock.ts';
 import { noLock } from '../../src/service/locks/none.ts';
 import { endlessLease } from '../../src/service/locks/shared/leases.ts';
 import { testConnections } from '../support/connections.ts';
-import { held, openLock } from '../support/ladder-lock.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { held, openLock } from '../support/locks.ts';
 import { someOrder, someVoucher, someVoucherId } from '../support/sale.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 const someResource = () => `test:${someVoucherId()}`;
 const lease = () => endlessLease(async () => {});

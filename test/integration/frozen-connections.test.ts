@@ -2,7 +2,6 @@
  * A connection whose packets are dropped while it stays open: it is destroyed after a stated time,
  * and the next one works.
  */
-
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
@@ -15,11 +14,11 @@ import { isServiceError } from '../../src/service/errors.ts';
 import { stockPositive } from '../../src/service/inventory/stock-positive.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
 import { workOrders } from '../../src/service/orders/order-worker.ts';
+import { withCode } from '../support/basics.ts';
 import { quiet, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
 import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
 import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
-import { withCode } from '../support/with-code.ts';
 
 /** What an answer may take in these tests, and a reconnect on a busy machine. */
 const answerMs = 400;

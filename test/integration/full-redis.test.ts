@@ -12,11 +12,18 @@ import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
 import { registry } from '../../src/service/metrics/registry.ts';
 import { discardLetter } from '../../src/service/orders/letters.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
-import { openLock } from '../support/ladder-lock.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { openLock } from '../support/locks.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
-import { someOrder } from '../support/sale.ts';
-import { buyAs, buyOrder, inMysql, onSale, usersUpTo, workUntilEmpty } from '../support/selling.ts';
+import {
+  buyAs,
+  buyOrder,
+  inMysql,
+  onSale,
+  someOrder,
+  usersUpTo,
+  workUntilEmpty,
+} from '../support/sale.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 async function ownLock(name: RungName) {
   const { url } = await startOwnRedis();

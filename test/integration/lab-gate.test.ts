@@ -5,7 +5,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { keptSeconds, laneKeys } from '../../src/lab/stage/lane-messages.ts';
 import { call, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 theLab();
 

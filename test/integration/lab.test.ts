@@ -1,5 +1,4 @@
 /** The lab as people meet it: alone, on free ports, and cleaned up after a crash. */
-
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -21,8 +20,7 @@ import { signalProcess, startProcess, stopProcess } from '../../src/lab/environm
 import { alone } from '../../src/lab/environment/session.ts';
 import { choosePorts, writeState } from '../../src/lab/environment/state.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { someFolder } from '../support/folder.ts';
-import { withCode } from '../support/with-code.ts';
+import { someFolder, withCode } from '../support/basics.ts';
 
 async function listenOn(port: number): Promise<void> {
   const server = createServer().listen(port, '127.0.0.1');

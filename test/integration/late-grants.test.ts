@@ -9,8 +9,8 @@ import { withRedis } from '../../src/lab/environment/replication.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import type { Lock } from '../../src/service/locks/lock.ts';
-import { held, openLock } from '../support/ladder-lock.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { held, openLock } from '../support/locks.ts';
+import { startOwnRedis } from '../support/servers.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 
 /** How many servers each lock has, and how many of them hang. */

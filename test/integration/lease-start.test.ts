@@ -1,9 +1,9 @@
 /** A lease is counted from its request: the answer may be late, and Redis began to count before. */
 import { describe, expect, test } from 'vitest';
 import { testConnections } from '../support/connections.ts';
-import { held, openLock } from '../support/ladder-lock.ts';
+import { held, openLock } from '../support/locks.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { startOwnRedis } from '../support/servers.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 
 const lateMs = 200;

@@ -6,8 +6,8 @@ import { withRedis } from '../../src/lab/environment/replication.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { buy, putOnSale } from '../support/client.ts';
+import { theLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
-import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab();
 const keyOf = (voucherId: string, user: number) => `lock:voucher:${voucherId}:user:${user}`;

@@ -7,7 +7,7 @@ import { lockLines } from '../../src/lab/report/lock-lines.ts';
 import { lockEvents } from '../../src/service/audit/read-history.ts';
 import { buy, putOnSale } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab();
 const resourceOf = (voucherId: string) => `voucher:${voucherId}:user:7`;

@@ -17,8 +17,8 @@ import type { OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { redisStreamGroupQueue } from '../../src/service/queues/redis-stream-group.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
+import { startOwnRedis } from '../support/servers.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 
 const lease = endlessLease(async () => {});

@@ -5,8 +5,8 @@
 import { expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { change } from '../../src/service/connections/mysql.ts';
-import { ownPorts } from '../support/own-ports.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
+import { ownPorts } from '../support/servers.ts';
 import { deploy, startLoggedService } from '../support/service-process.ts';
 
 /** The sum of all series of this name that have these labels; null without one. */

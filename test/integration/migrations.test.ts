@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { select } from '../../src/service/connections/mysql.ts';
 import { openPool } from '../../src/service/connections/mysql-pool.ts';
 import { migrate } from '../../src/service/connections/schema.ts';
-import { ownDatabase } from '../support/own-database.ts';
+import { ownDatabase } from '../support/own-stores.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 
 const tables = [

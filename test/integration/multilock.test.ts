@@ -7,7 +7,7 @@ import { LeaseLost, LockMastersMissing } from '../../src/service/errors.ts';
 import type { AcquireOptions, Lock } from '../../src/service/locks/lock.ts';
 import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { held, ladderLock, openLock } from '../support/ladder-lock.ts';
+import { held, ladderLock, openLock } from '../support/locks.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';

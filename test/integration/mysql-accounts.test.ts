@@ -5,8 +5,7 @@ import mysql from 'mysql2/promise';
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { migrate } from '../../src/service/connections/schema.ts';
-import { accountWithRows } from '../support/own-database.ts';
-import { ownStores } from '../support/own-stores.ts';
+import { accountWithRows, ownStores } from '../support/own-stores.ts';
 import { deploy, launchService } from '../support/service-process.ts';
 
 /** Of the processes whose environment has this text. */

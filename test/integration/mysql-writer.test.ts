@@ -12,8 +12,8 @@ import { openPool } from '../../src/service/connections/mysql-pool.ts';
 import { stockPositive } from '../../src/service/inventory/stock-positive.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
 import { testConnections } from '../support/connections.ts';
-import { accountWith, asRoot, makeReadOnly } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';
+import { accountWith, asRoot, makeReadOnly } from '../support/own-stores.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
 const size = 4;

@@ -13,14 +13,28 @@ import { deadLetter } from '../../src/service/orders/dead-letters.ts';
 import { recordBatch } from '../../src/service/orders/record-orders.ts';
 import { listen } from '../../src/service/processes/api-server.ts';
 import { openVouchers } from '../../src/service/purchase/vouchers.ts';
-import { call, deploymentSecret, tokenFor } from '../support/client.ts';
+import {
+  arrives,
+  call,
+  deploymentSecret,
+  openStream,
+  type Stream,
+  statuses,
+  tokenFor,
+} from '../support/client.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
-import { arrives, openStream, type Stream, statuses } from '../support/order-stream.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { openProcess } from '../support/own-stores.ts';
-import { openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
-import { buyAs, onSale, startWorker, usersUpTo } from '../support/selling.ts';
+import {
+  buyAs,
+  onSale,
+  openStreamQueue,
+  someOrder,
+  someVoucher,
+  startWorker,
+  usersUpTo,
+} from '../support/sale.ts';
 import { startService } from '../support/service-process.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 

@@ -1,7 +1,6 @@
 /**
  * Order ids of many processes on a real Redis: unique, ascending, and refused rather than risked.
  */
-
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,16 +11,20 @@ import type { Connections } from '../../src/service/connections/connections.ts';
 import { openRedisWorker } from '../../src/service/order-ids/redis-worker.ts';
 import { openSnowflakes, type SnowflakeOptions } from '../../src/service/order-ids/snowflake.ts';
 import { workerIds, workerIdsKey } from '../../src/service/order-ids/worker-id.ts';
+import {
+  firstOutOfOrder,
+  listeningLog,
+  setClock,
+  someFolder,
+  withCode,
+} from '../support/basics.ts';
 import { quiet, quietRedis, readyConnections } from '../support/connections.ts';
-import { someFolder } from '../support/folder.ts';
-import { firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
-import { withCode } from '../support/with-code.ts';
 
 const processes = 8;
 const start = Date.UTC(2026, 10, 20, 12);
-const maker = new URL('../support/order-id-maker.mjs', import.meta.url).pathname;
+const maker = new URL('order-id-maker.mjs', import.meta.url).pathname;
 
 let connections: Connections;
 beforeEach(async () => {

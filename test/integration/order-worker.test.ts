@@ -12,10 +12,9 @@ import { recordBatch, recordOne } from '../../src/service/orders/record-orders.t
 import { tokenFor } from '../support/client.ts';
 import { quiet } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
+import { theLab } from '../support/own-lab.ts';
 import { type OwnSale, quietSale } from '../support/own-sale.ts';
-import { openStreamQueue, someVoucherId } from '../support/sale.ts';
-import { startWorker, usersUpTo } from '../support/selling.ts';
-import { theLab } from '../support/the-lab.ts';
+import { openStreamQueue, someVoucherId, startWorker, usersUpTo } from '../support/sale.ts';
 
 const lab = theLab(null);
 let sale: OwnSale;

@@ -12,16 +12,16 @@ import { alone } from '../../src/lab/environment/session.ts';
 import { useKey } from '../../src/page/access.ts';
 import { Feed } from '../../src/page/server/feed.ts';
 import { en } from '../../src/texts/en.ts';
+import { someFolder } from '../support/basics.ts';
+import { ownLab } from '../support/own-lab.ts';
 import {
   beyondTheProjector,
   choose,
+  livePage,
   openTab,
   textOf,
   widerThanAPhone,
-} from '../support/browser.ts';
-import { someFolder } from '../support/folder.ts';
-import { livePage } from '../support/live-page.ts';
-import { ownLab } from '../support/own-lab.ts';
+} from '../support/page.ts';
 
 const { folder } = ownLab;
 const page = livePage(19_300);

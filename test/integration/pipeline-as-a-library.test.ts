@@ -11,7 +11,7 @@ import {
   type SalePipeline,
   salePipeline,
 } from '../../src/service/exports/pipeline.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 const sale: Sale = {
   ...{ id: '9', stock: 3 },

@@ -1,7 +1,7 @@
 /** What one instance takes: tries of a user in a second, and purchases at once. */
 import { expect, test } from 'vitest';
-import { ownPorts } from '../support/own-ports.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
+import { ownPorts } from '../support/servers.ts';
 import { deploy } from '../support/service-process.ts';
 
 async function limitedService(settings: Readonly<Record<string, string>>) {

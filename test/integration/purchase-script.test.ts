@@ -11,8 +11,8 @@ import type { Order } from '../../src/service/domain.ts';
 import { sellByScript } from '../../src/service/inventory/shared/purchase-script.ts';
 import { ordersOfEntry } from '../../src/service/queues/shared/order-fields.ts';
 import { quietRedis, readyConnections } from '../support/connections.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
 import { someOrder, someVoucherId } from '../support/sale.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 const purchase = loadScript('sale/purchase');
 const prepare = loadScript('sale/prepare-voucher');

@@ -22,16 +22,16 @@ import { installGate } from '../../src/service/trace/checkpoints.ts';
 import { quiet } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
 import { type OwnStores, openProcess, ownStores, startedProcess } from '../support/own-stores.ts';
-import { someOrder } from '../support/sale.ts';
 import {
   buyAs,
   buyOrder,
   inMysql,
   onSale,
+  someOrder,
   startWorker,
   usersUpTo,
   workUntilEmpty,
-} from '../support/selling.ts';
+} from '../support/sale.ts';
 
 const stock = 8;
 const shards = { SALE_SHARDS: '2' };

@@ -22,7 +22,7 @@ import {
 import { repair, repairVoucher } from '../../src/service/orders/reconcile/repair.ts';
 import type { Sale, SalePart } from '../../src/service/orders/reconcile/sale.ts';
 import { type OwnSale, ownSale } from '../support/own-sale.ts';
-import { buyAs, startWorker, usersUpTo } from '../support/selling.ts';
+import { buyAs, startWorker, usersUpTo } from '../support/sale.ts';
 
 const stock = 8;
 let sale: OwnSale;

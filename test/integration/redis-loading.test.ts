@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { isOnDisk, withRedis } from '../../src/lab/environment/replication.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { readyConnections } from '../support/connections.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 /** At least 1.8 s. A busy machine lengthens each delay, so there are few, and they are long. */
 const slowLoading = {

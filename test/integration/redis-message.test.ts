@@ -1,8 +1,8 @@
 /** What the contract cannot say of the lock that waits for a message. */
 import { expect, test } from 'vitest';
 import { testConnections } from '../support/connections.ts';
-import { ladderLock } from '../support/ladder-lock.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { ladderLock } from '../support/locks.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 test('beside a key without an expiry, a waiter sleeps until its time is over', async () => {
   const { url } = await startOwnRedis();

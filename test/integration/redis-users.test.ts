@@ -10,8 +10,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { migrate } from '../../src/service/connections/schema.ts';
 import { deploymentSecret } from '../support/client.ts';
-import { ownDatabase } from '../support/own-database.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { ownDatabase } from '../support/own-stores.ts';
+import { startOwnRedis } from '../support/servers.ts';
 import { deploy } from '../support/service-process.ts';
 
 const usersFile = resolve('containers/lab-redis-users');

@@ -2,7 +2,6 @@
  * Redlock on three masters of the test's own, some of which hang or forget. The clients here have
  * no limit themselves: what ends a wait is the limit of the lock.
  */
-
 import { once } from 'node:events';
 import { Redis, type RedisOptions } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -16,7 +15,7 @@ import {
 } from '../../src/service/errors.ts';
 import type { Lease, Lock, RedisLockOptions } from '../../src/service/locks/lock.ts';
 import { redlockLock } from '../../src/service/locks/redlock.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 const key = 'lock:seat';
 const soonMs = 10_000;

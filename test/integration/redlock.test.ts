@@ -6,9 +6,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { LockServiceUnavailable } from '../../src/service/errors.ts';
 import type { Lock } from '../../src/service/locks/lock.ts';
 import { testConnections } from '../support/connections.ts';
-import { held, ladderLock } from '../support/ladder-lock.ts';
+import { held, ladderLock } from '../support/locks.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 const nobody = 'redis://127.0.0.1:1';
 const masters = () => (ownLab.environment['REDLOCK_URLS'] ?? '').split(',');

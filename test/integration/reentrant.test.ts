@@ -17,7 +17,7 @@ import {
 } from '../../src/service/locks/shared/redisson-leases.ts';
 import { installGate } from '../../src/service/trace/checkpoints.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { held, ladderLock, openLock } from '../support/ladder-lock.ts';
+import { held, ladderLock, openLock } from '../support/locks.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 

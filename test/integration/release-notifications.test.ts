@@ -13,7 +13,7 @@ import {
   type Subscription,
 } from '../../src/service/locks/shared/release-notifications.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 let redis: Redis;
 let subscriber: Redis;

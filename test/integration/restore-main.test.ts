@@ -14,8 +14,8 @@ import {
   viewOf,
 } from '../../src/lab/environment/servers/sentinel.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { someFolder } from '../support/folder.ts';
-import { ownPorts } from '../support/own-ports.ts';
+import { someFolder } from '../support/basics.ts';
+import { ownPorts } from '../support/servers.ts';
 
 const patientMs = 60_000;
 

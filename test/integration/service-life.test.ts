@@ -11,10 +11,9 @@ import { isAlive, processRef } from '../../src/lab/environment/process-table.ts'
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { buy, call, deploymentSecret, openSale, putOnSale } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
-import { ownLab } from '../support/own-lab.ts';
+import { ownLab, theLab } from '../support/own-lab.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { deploy, startLoggedService } from '../support/service-process.ts';
-import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab();
 

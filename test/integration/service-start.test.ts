@@ -3,14 +3,12 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TcpProxy } from '../../src/lab/environment/proxy/tcp-proxy.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { someFolder } from '../support/basics.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { firstOf } from '../support/first-command.ts';
-import { someFolder } from '../support/folder.ts';
-import { setGlobal } from '../support/own-database.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { ownPorts } from '../support/own-ports.ts';
-import { ownStores } from '../support/own-stores.ts';
-import { deploy, launchService } from '../support/service-process.ts';
+import { ownStores, setGlobal } from '../support/own-stores.ts';
+import { ownPorts } from '../support/servers.ts';
+import { deploy, firstOf, launchService } from '../support/service-process.ts';
 
 /** MySQL is behind a proxy that refuses connections until it listens. */
 async function behindProxy(MYSQL_URL: string) {

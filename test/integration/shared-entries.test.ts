@@ -17,11 +17,9 @@ import { asFields } from '../../src/service/queues/shared/order-fields.ts';
 import { acknowledge } from '../../src/service/queues/shared/stream-entries.ts';
 import { streamReader } from '../../src/service/queues/shared/stream-reader.ts';
 import { quietRedis } from '../support/connections.ts';
-import { consume, idsIn } from '../support/consume.ts';
 import { quietSale } from '../support/own-sale.ts';
 import { openProcess } from '../support/own-stores.ts';
-import { someOrder } from '../support/sale.ts';
-import { usersUpTo } from '../support/selling.ts';
+import { consume, idsIn, someOrder, usersUpTo } from '../support/sale.ts';
 
 const soonMs = 30_000;
 const voucherId = '7';

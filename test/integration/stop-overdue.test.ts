@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { someFolder } from '../support/folder.ts';
+import { someFolder } from '../support/basics.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { ownPorts } from '../support/own-ports.ts';
+import { ownPorts } from '../support/servers.ts';
 
 interface Line {
   readonly event: string;

@@ -12,9 +12,9 @@ import { answerKeptMs, pageSize } from '../../src/service/purchase/vouchers.ts';
 import { openSale, tokenFor } from '../support/client.ts';
 import { quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { type Instance, instanceWithout, openInstance } from '../support/instance.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { someVoucher } from '../support/sale.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 /** Status, and the code of a problem. */
 async function answer(app: App, method: string, path: string, user = '8'): Promise<string> {
@@ -224,7 +224,7 @@ describe('with a Redis that stays silent', () => {
   test('/readyz does not wait for a frozen Redis: the instance is not ready', async () => {
     const { app, redis } = await patientInstance();
     await redis.pause();
-    onTestFinished(redis.resume);
+    onTestFinished(() => redis.resume());
     const readyz = () => answer(app, 'GET', '/readyz');
     await expect.poll(readyz, { timeout: 10_000 }).toBe('503 not-ready');
   }, 20_000);

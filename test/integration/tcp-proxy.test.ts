@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { TcpProxy } from '../../src/lab/environment/proxy/tcp-proxy.ts';
-import { ownPorts } from '../support/own-ports.ts';
+import { ownPorts } from '../support/servers.ts';
 
 test('a connection whose client went away behind a dropped network ends at the server when it is healed', async () => {
   const port = await ownPorts(20_700, 2);

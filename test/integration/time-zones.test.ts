@@ -4,9 +4,8 @@ import { select } from '../../src/service/connections/mysql.ts';
 import { changesOf } from '../../src/service/orders/change-journal.ts';
 import { changeSale } from '../../src/service/orders/voucher-changes.ts';
 import { openVouchers } from '../../src/service/purchase/vouchers.ts';
-import { setGlobal } from '../support/own-database.ts';
-import { ownStores, startedProcess } from '../support/own-stores.ts';
-import { buyAs, onSale, workUntilEmpty } from '../support/selling.ts';
+import { ownStores, setGlobal, startedProcess } from '../support/own-stores.ts';
+import { buyAs, onSale, workUntilEmpty } from '../support/sale.ts';
 
 /** Those that a client gives. */
 const given = ['vouchers.begin_time', 'vouchers.end_time', 'voucher_changes.begin_time'];

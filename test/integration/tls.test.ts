@@ -6,13 +6,16 @@ import { expect, onTestFinished, test } from 'vitest';
 import { OwnServer } from '../../src/lab/environment/own-redis.ts';
 import { databaseUrl } from '../../src/lab/environment/servers/database.ts';
 import { mariadbServer } from '../../src/lab/environment/servers/mariadb.ts';
-import { type Certificates, certificates, redisTls } from '../support/certificates.ts';
 import { deploymentSecret } from '../support/client.ts';
 import { newDataFolder } from '../support/data-home.ts';
-import { ownPorts } from '../support/own-ports.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
 import { ownStores } from '../support/own-stores.ts';
-import { startRedisCluster } from '../support/redis-cluster.ts';
+import {
+  type Certificates,
+  certificates,
+  redisTls,
+  startRedisCluster,
+} from '../support/redis-cluster.ts';
+import { ownPorts, startOwnRedis } from '../support/servers.ts';
 import { deploy, serviceEntry } from '../support/service-process.ts';
 
 async function redisWithTls(made: Certificates): Promise<string> {

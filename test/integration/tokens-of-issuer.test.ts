@@ -1,16 +1,14 @@
 /** Tokens of an issuer with private keys: which are read, and what happens while it is away. */
-
 import { createHmac } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { isServiceError } from '../../src/service/errors.ts';
 import { tokenReader } from '../../src/service/http/tokens.ts';
-import { call, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
-import { httpServer } from '../support/http-server.ts';
+import { withCode } from '../support/basics.ts';
+import { call, deploymentSecret, httpServer, putOnSale, tokenFor } from '../support/client.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { deploy } from '../support/service-process.ts';
-import { withCode } from '../support/with-code.ts';
 
 const issuer = 'https://issuer.example';
 const audience = 'flash-sale';

@@ -10,8 +10,7 @@ import {
   tracePurchase,
   traceRecording,
 } from '../../src/service/trace/traces.ts';
-import { deploymentSecret } from '../support/client.ts';
-import { httpServer } from '../support/http-server.ts';
+import { deploymentSecret, httpServer } from '../support/client.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { deploy } from '../support/service-process.ts';
 

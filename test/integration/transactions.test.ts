@@ -13,8 +13,8 @@ import {
 import { stockPositive } from '../../src/service/inventory/stock-positive.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
 import { testConnections } from '../support/connections.ts';
-import { setGlobal } from '../support/own-database.ts';
 import { isOnMysql } from '../support/own-lab.ts';
+import { setGlobal } from '../support/own-stores.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
 
 const takeStock = 'UPDATE seckill_stock SET stock = stock - 1 WHERE voucher_id = ?';

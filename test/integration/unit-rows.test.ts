@@ -1,5 +1,4 @@
 /** The units of unit-rows, on two pools where it matters: each process has its own. */
-
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { audit } from '../../src/service/audit/audit.ts';
@@ -12,9 +11,9 @@ import { unitRows } from '../../src/service/inventory/unit-rows.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
 import { timedLease } from '../../src/service/locks/shared/leases.ts';
 import { openVouchers } from '../../src/service/purchase/vouchers.ts';
+import { withCode } from '../support/basics.ts';
 import { testConnections } from '../support/connections.ts';
 import { someOrder, someVoucher } from '../support/sale.ts';
-import { withCode } from '../support/with-code.ts';
 
 const quick = { rails: true, workMs: 0, retries: 0 };
 const slow = { ...quick, workMs: 300 };

@@ -18,11 +18,9 @@ import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import type { CheckpointName } from '../../src/service/trace/checkpoints.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
-import { dieAt, standStillAt } from '../support/dying-change.ts';
-import { type OwnSale, ownSale } from '../support/own-sale.ts';
-import { firstTerms } from '../support/sale.ts';
-import { usersUpTo } from '../support/selling.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
+import { dieAt, type OwnSale, ownSale, standStillAt } from '../support/own-sale.ts';
+import { firstTerms, usersUpTo } from '../support/sale.ts';
 
 const lab = theLab();
 const stock = 8;

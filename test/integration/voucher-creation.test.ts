@@ -10,7 +10,7 @@ import { select } from '../../src/service/connections/mysql.ts';
 import type { CheckpointName } from '../../src/service/trace/checkpoints.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab();
 

@@ -13,10 +13,9 @@ import { removeEndedSales } from '../../src/service/orders/ended-sales.ts';
 import { changeSale } from '../../src/service/orders/voucher-changes.ts';
 import { buy, call, operate, place, putOnSale } from '../support/client.ts';
 import { quiet, readyConnections } from '../support/connections.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
-import { someVoucher } from '../support/sale.ts';
-import { onSale, usersUpTo } from '../support/selling.ts';
+import { onSale, someVoucher, usersUpTo } from '../support/sale.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 const accepted: Outcome = { kind: 'accepted', orderId: '1', status: 'queued' };
 const passesAtOnce = 3;

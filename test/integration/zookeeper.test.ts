@@ -10,7 +10,7 @@ import { zookeeperLocks } from '../../src/lab/environment/zookeeper-locks.ts';
 import { namesIn } from '../../src/service/connections/zookeeper-nodes.ts';
 import { LeaseLost, LockServiceUnavailable } from '../../src/service/errors.ts';
 import { zookeeperQueueLock } from '../../src/service/locks/shared/zookeeper-queue.ts';
-import { held, type OpenLock, openLock } from '../support/ladder-lock.ts';
+import { held, type OpenLock, openLock } from '../support/locks.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { proxyBefore } from '../support/test-proxy.ts';

@@ -12,7 +12,7 @@ import type { Hop } from '../../src/lab/drills/hops.ts';
 import type { RaceName } from '../../src/lab/races/schedules.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab(acceptedShape);
 

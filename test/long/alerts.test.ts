@@ -11,9 +11,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { change, transaction } from '../../src/service/connections/mysql.ts';
-import { someFolder } from '../support/folder.ts';
-import { ownPorts } from '../support/own-ports.ts';
+import { someFolder } from '../support/basics.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
+import { ownPorts } from '../support/servers.ts';
 import { deploy } from '../support/service-process.ts';
 
 const rules = new URL('../../containers/monitoring/alerts.yml', import.meta.url).pathname;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { allOrdersExperiment } from '../../src/lab/choices/all-orders.ts';
 import { rungsWithOrders } from '../../src/lab/choices/set-up.ts';
 import { play } from '../../src/lab/stage/runner.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab(null);
 

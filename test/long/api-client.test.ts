@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { describeApi } from '../../src/service/http/described-api.ts';
+import { someFolder } from '../support/basics.ts';
 import { deploymentSecret, tokenFor } from '../support/client.ts';
-import { someFolder } from '../support/folder.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { serviceEntry, startService } from '../support/service-process.ts';
 

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { instancesByDefault } from '../../src/service/config.ts';
+import { httpServer } from '../support/client.ts';
 import { newDataFolder } from '../support/data-home.ts';
-import { httpServer } from '../support/http-server.ts';
 import { compile, copySources } from '../support/source-copy.ts';
 
 /** Rungs that look fast, and sell nothing. */

@@ -2,7 +2,7 @@
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { Lab } from '../../src/lab/environment/lab.ts';
-import { someFolder } from '../support/folder.ts';
+import { someFolder } from '../support/basics.ts';
 import { lacksK6 } from '../support/k6.ts';
 import { ownLab } from '../support/own-lab.ts';
 

@@ -5,7 +5,7 @@ import { openConnections } from '../../src/lab/environment/lab-connections.ts';
 import type { StageEvent } from '../../src/lab/stage/events.ts';
 import { play } from '../../src/lab/stage/runner.ts';
 import { playedOn, rowsOf } from '../support/judged-drill.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab(null);
 const played = playedOn(lab);

@@ -12,8 +12,7 @@ import { readEpoch } from '../../src/service/connections/connections.ts';
 import { openPool } from '../../src/service/connections/mysql-pool.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { playedOn, rowsOf } from '../support/judged-drill.ts';
-import { ownLab } from '../support/own-lab.ts';
-import { theLab } from '../support/the-lab.ts';
+import { ownLab, theLab } from '../support/own-lab.ts';
 
 const lab = theLab(null);
 

@@ -19,7 +19,7 @@ import {
   startSale,
   startWorker,
   untilDrained,
-} from '../support/sharded-sale.ts';
+} from './sharded-sale.ts';
 
 /** Orders, at least, that the script took after the replica was cut off. */
 const atRisk = 10;

@@ -6,13 +6,13 @@ import { rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Finding } from '../conformance/clause.ts';
 import { conformanceClauses } from '../conformance/clauses.ts';
+import { controlLock, type Defect } from '../conformance/control-lock.ts';
 import { startMasters } from '../conformance/masters.ts';
 import { judged } from '../conformance/run-subject.ts';
 import type { Subject } from '../conformance/subject.ts';
 import { conformanceSubjects } from '../conformance/subjects.ts';
-import { controlLock, type Defect } from '../support/control-lock.ts';
 import { newDataFolder } from '../support/data-home.ts';
-import { ownPorts } from '../support/own-ports.ts';
+import { ownPorts } from '../support/servers.ts';
 
 /** The clause that each defect turns red, and what its case says. */
 const defects: readonly [clause: string, defect: Defect, measured: RegExp][] = [

@@ -7,7 +7,7 @@ import { Lab } from '../../src/lab/environment/lab.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { storyNames } from '../../src/service/ladder/story.ts';
 import { texts } from '../../src/texts/texts.ts';
-import { someFolder } from '../support/folder.ts';
+import { someFolder } from '../support/basics.ts';
 
 const program = new URL('../../dist/cli/lockstep.js', import.meta.url).pathname;
 const { story } = texts.en;

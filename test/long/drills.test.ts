@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type DrillName, drills } from '../../src/lab/drills/drills.ts';
 import type { Result } from '../../src/lab/stage/result.ts';
 import { expectHeld, playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab(null);
 

@@ -4,7 +4,7 @@ import type { Drill } from '../../src/lab/drills/drill.ts';
 import { durability, endureAll } from '../../src/lab/drills/durability.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab(null);
 

@@ -41,7 +41,7 @@ import {
   voucherInMysql,
   write,
   writeTo,
-} from '../support/fault-cases.ts';
+} from './fault-cases.ts';
 
 testMending('its undo');
 testMending('lab.heal()');

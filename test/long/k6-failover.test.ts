@@ -5,7 +5,7 @@ import { resultText } from '../../src/lab/report/result-text.ts';
 import { spansOf } from '../../src/lab/stage/seconds.ts';
 import { playIn } from '../support/judged-drill.ts';
 import { lacksK6 } from '../support/k6.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab();
 

@@ -1,5 +1,4 @@
 /** The k6 scripts as people run them: they pass where promises hold, and fail where they break. */
-
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -7,11 +6,9 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { purchaseAnswers } from '../../src/service/http/routes/orders.ts';
-import { tokenFor } from '../support/client.ts';
-import { httpServer } from '../support/http-server.ts';
+import { httpServer, tokenFor } from '../support/client.ts';
 import { lacksK6 } from '../support/k6.ts';
-import { ownLab } from '../support/own-lab.ts';
-import { theLab } from '../support/the-lab.ts';
+import { ownLab, theLab } from '../support/own-lab.ts';
 
 const thresholdsFailed = 99;
 const couldNotTell = 2;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { killStorm, stormShape } from '../../src/lab/drills/kill-storm.ts';
 import type { Second } from '../../src/lab/stage/seconds.ts';
 import { playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab(stormShape);
 

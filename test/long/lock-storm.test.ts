@@ -13,9 +13,8 @@ import {
 import { lockStorm } from '../../src/lab/lock-storm/storm.ts';
 import type { Result } from '../../src/lab/stage/result.ts';
 import { play } from '../../src/lab/stage/runner.ts';
-import { redissonClassPath } from '../support/redisson.ts';
-import { jvms, stormKeysBesideRedisson } from '../support/storm-jvm.ts';
-import { theLab } from '../support/the-lab.ts';
+import { jvms, redissonClassPath, stormKeysBesideRedisson } from '../redisson/redisson.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const seed = Number(process.env['LOCK_STORM_SEED'] ?? 1);
 const stormMs = Number(process.env['LOCK_STORM_MINUTES'] ?? 0.1) * 60_000;

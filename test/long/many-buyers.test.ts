@@ -6,7 +6,7 @@ import type { Connections } from '../../src/service/connections/connections.ts';
 import type { Voucher } from '../../src/service/domain.ts';
 import { repair } from '../../src/service/orders/reconcile/repair.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
-import { onSale } from '../support/selling.ts';
+import { onSale } from '../support/sale.ts';
 
 const many = 150_000;
 const atOnce = 1_000;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { someFolder } from '../support/folder.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { someFolder } from '../support/basics.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const tsc = join(root, 'node_modules/.bin/tsc');

@@ -8,10 +8,9 @@ import { Lab } from '../../src/lab/environment/lab.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
 import type { LoadCost } from '../../src/lab/stage/seconds.ts';
 import { defaultKeyPrefix } from '../../src/service/locks/lock.ts';
-import { openTab, textOf, widerThanAPhone } from '../support/browser.ts';
 import { newDataFolder } from '../support/data-home.ts';
-import { livePage } from '../support/live-page.ts';
 import { ownLab } from '../support/own-lab.ts';
+import { livePage, openTab, textOf, widerThanAPhone } from '../support/page.ts';
 
 const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
 const { folder } = ownLab;

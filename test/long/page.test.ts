@@ -10,8 +10,8 @@ import { withRedis } from '../../src/lab/environment/replication.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { laneKeys } from '../../src/lab/stage/lane-messages.ts';
 import { withStage } from '../../src/lab/stage/stage.ts';
-import { someFolder } from '../support/folder.ts';
-import { theLab } from '../support/the-lab.ts';
+import { someFolder } from '../support/basics.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
 

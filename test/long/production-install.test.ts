@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deploymentSecret, openSale } from '../support/client.ts';
 import { quietRedis } from '../support/connections.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
-import { onSale } from '../support/selling.ts';
+import { onSale } from '../support/sale.ts';
 import { deploy } from '../support/service-process.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

@@ -17,13 +17,16 @@ import type { Order, Voucher } from '../../src/service/domain.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
 import { findRecorded } from '../../src/service/orders/record-orders.ts';
 import { quiet, testConnections } from '../support/connections.ts';
-import { firstOf } from '../support/first-command.ts';
-import { ownLab } from '../support/own-lab.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
+import { ownLab, theLab } from '../support/own-lab.ts';
 import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
-import { type Line, type ServiceProcess, startLoggedService } from '../support/service-process.ts';
+import { startOwnRedis } from '../support/servers.ts';
+import {
+  firstOf,
+  type Line,
+  type ServiceProcess,
+  startLoggedService,
+} from '../support/service-process.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
-import { theLab } from '../support/the-lab.ts';
 
 const lab = theLab(null);
 

@@ -5,7 +5,7 @@ import { raceDrills } from '../../src/lab/drills/race-drills.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { spansOf } from '../../src/lab/stage/seconds.ts';
 import { playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab(raceDrillShape);
 

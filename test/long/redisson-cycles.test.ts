@@ -2,8 +2,8 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { missingForRedisson, openRedisson } from '../../src/lab/benchmarks/redisson-cycles.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
-import { redissonClassPath } from '../support/redisson.ts';
+import { redissonClassPath } from '../redisson/redisson.ts';
+import { startOwnRedis } from '../support/servers.ts';
 
 await redissonClassPath(); // Fetches the jars, where Maven is at hand.
 const missing = missingForRedisson();

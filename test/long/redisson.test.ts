@@ -3,9 +3,9 @@
  * other, and hand the lock to each other.
  */
 import { describe, expect, test } from 'vitest';
+import { redissonClassPath } from '../redisson/redisson.ts';
 import { quietRedis } from '../support/connections.ts';
-import { contend, contender, overlap } from '../support/contend.ts';
-import { redissonClassPath } from '../support/redisson.ts';
+import { contend, contender, overlap } from '../support/locks.ts';
 import { someVoucherId } from '../support/sale.ts';
 
 const classPath = await redissonClassPath();

@@ -15,7 +15,7 @@ import { readConfig } from '../../src/service/config.ts';
 import { Connections } from '../../src/service/connections/connections.ts';
 import { buy, putOnSale } from '../support/client.ts';
 import { quiet } from '../support/connections.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab({ instances: 2, balancer: 'nginx', network: 'sentinel' });
 

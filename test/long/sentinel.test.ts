@@ -2,9 +2,14 @@
  * Redis behind Sentinel: when the master and the Sentinel beside it are killed or frozen, every
  * client follows to the promoted replica. Purchases and the order worker go on in the same process.
  */
+
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
+import { OwnServer } from '../../src/lab/environment/own-redis.ts';
+import { masterName, sentinelServer, viewOf } from '../../src/lab/environment/servers/sentinel.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import type { RedisRole } from '../../src/service/connections/redis.ts';
@@ -14,12 +19,69 @@ import type { Inventory } from '../../src/service/inventory/inventory.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
 import { workOrders } from '../../src/service/orders/order-worker.ts';
 import { findRecorded } from '../../src/service/orders/record-orders.ts';
+import { someFolder } from '../support/basics.ts';
 import { quiet, testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
-import { startOwnRedis } from '../support/own-redis.ts';
-import { type OwnSentinels, startOwnSentinels } from '../support/own-sentinels.ts';
 import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+import { ownPorts, startOwnRedis } from '../support/servers.ts';
 import { startLoggedService } from '../support/service-process.ts';
+
+const password = 'of-the-masters';
+
+interface OwnSentinels {
+  /** The settings of a service that uses them. The URL names no server that exists. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** On the server that is the master at first, and the Sentinel beside it. */
+  onBoth(change: 'kill' | 'pause' | 'resume'): Promise<void>;
+  /** Its URL, and that of the replica. */
+  readonly urls: readonly [first: string, second: string];
+  /** Resolves when the second server is a master. */
+  promoted(): Promise<void>;
+}
+
+async function startOwnSentinels(): Promise<OwnSentinels> {
+  const secrets = { requirepass: password, masterauth: password };
+  const main = await startOwnRedis(secrets, { access: { password } });
+  const replica = { ...secrets, replicaof: `127.0.0.1 ${main.port}` };
+  const second = await startOwnRedis(replica, { access: { password } });
+  const becomes = (description: string, info: RegExp) =>
+    waitUntil(description, 20_000, async () => info.test(await second.admin.info()));
+  await becomes('a copy', /master_link_status:up/);
+  const folder = someFolder();
+  const first = await ownPorts(19_400, 3);
+  const ports = [first, first + 1, first + 2];
+  const sentinels = ports.map((port) => sentinelOf(folder, port, main.port));
+  onTestFinished(async () => void (await Promise.all(sentinels.map((each) => each.end()))));
+  await Promise.all(sentinels.map((each) => each.start()));
+  // Not the first: the clients ask the next one when they connect again.
+  const pair = [main, sentinels[1] as OwnServer];
+  const url = (port: number) => `redis://:${password}@127.0.0.1:${port}/2`;
+  return {
+    settings: {
+      REDIS_URL: url(1),
+      REDIS_SENTINELS: ports.map((port) => `127.0.0.1:${port}`).join(','),
+    },
+    onBoth: async (change) => void (await Promise.all(pair.map((each) => each[change]()))),
+    urls: [url(main.port), url(second.port)],
+    promoted: () => becomes('a promotion', /role:master/),
+  };
+}
+
+/** It has found the replica and the other two. */
+function sentinelOf(folder: string, port: number, master: number): OwnServer {
+  const name = `sentinel-${port}`;
+  const server = sentinelServer(name, folder, port, master);
+  const prepare = async () => {
+    await server.prepare?.();
+    const line = `sentinel auth-pass ${masterName} ${password}\n`;
+    appendFileSync(join(folder, name, 'sentinel.conf'), line);
+  };
+  const answers = async () => {
+    const { replicas, otherSentinels } = await viewOf(port);
+    return replicas >= 1 && otherSentinels >= 2;
+  };
+  return new OwnServer({ ...server, prepare, answers });
+}
 
 const roles = ['lock', 'purchase', 'subscriber', 'consumer', 'admin', 'pause'] as const;
 /** From the promotion to the first recorded order. */

@@ -10,12 +10,11 @@ import { openRung } from '../../src/service/ladder/open-rung.ts';
 import { findOrder } from '../../src/service/orders/find-order.ts';
 import { redisStreamGroupQueue } from '../../src/service/queues/redis-stream-group.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
-import { consume } from '../support/consume.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
-import { someOrder } from '../support/sale.ts';
-import { usersUpTo } from '../support/selling.ts';
+import { consume, someOrder, usersUpTo } from '../support/sale.ts';
 import { deploy } from '../support/service-process.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 import {
   acceptedOf,
   buyUntilKnown,
@@ -25,8 +24,7 @@ import {
   startSale,
   startWorker,
   untilDrained,
-} from '../support/sharded-sale.ts';
-import { proxyBefore } from '../support/test-proxy.ts';
+} from './sharded-sale.ts';
 
 let cluster: RedisCluster;
 beforeAll(async () => {
@@ -117,7 +115,7 @@ async function untilRecorded(sale: Sale): Promise<void> {
 
 /** A process that takes so many orders, and is killed with all of them in its hands. */
 async function takeAndDie(settings: Settings, count: number): Promise<void> {
-  const program = new URL('../support/order-taker.mjs', import.meta.url).pathname;
+  const program = new URL('order-taker.mjs', import.meta.url).pathname;
   const env = { ...ownLab.environment, ...settings };
   const taker = execa('node', [program], { env, reject: false });
   let taken = 0;

@@ -5,7 +5,7 @@ import { targets } from '../../src/lab/soak/cells.ts';
 import { soak, soakShape } from '../../src/lab/soak/soak.ts';
 import { Steering } from '../../src/lab/soak/steering.ts';
 import { playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const seed = 11;
 const lab = theLab(soakShape);

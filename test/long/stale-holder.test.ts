@@ -7,7 +7,7 @@ import { raceOn } from '../../src/lab/races/race-on.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
 import { withStage } from '../../src/lab/stage/stage.ts';
 import { mysqlRefusals } from '../../src/service/audit/mysql-refusals.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab(null);
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Drill } from '../../src/lab/drills/drill.ts';
 import { scaleOut, workersScaleOut } from '../../src/lab/drills/workers-scale-out.ts';
 import { expectHeld, playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab(null);
 

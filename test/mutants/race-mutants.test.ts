@@ -1,4 +1,4 @@
 /** Every race of the demo, with its requests or its faults broken: `npm run mutants`. */
-import { fixingRaces, testRaceMutants } from '../support/race-mutant-tests.ts';
+import { fixingRaces, testRaceMutants } from './race-mutant-tests.ts';
 
 testRaceMutants(fixingRaces);

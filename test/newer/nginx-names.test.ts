@@ -12,8 +12,8 @@ import { parse } from 'yaml';
 import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import { renderNginx } from '../../src/lab/environment/servers/nginx.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { someFolder } from '../support/folder.ts';
-import { ownPorts } from '../support/own-ports.ts';
+import { someFolder } from '../support/basics.ts';
+import { ownPorts } from '../support/servers.ts';
 
 const apiPort = 17_960;
 

@@ -10,10 +10,10 @@ import { startProcess, stopProcess } from '../../src/lab/environment/processes.t
 import { nginxServer } from '../../src/lab/environment/servers/nginx.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { select } from '../../src/service/connections/mysql.ts';
+import { someFolder } from '../support/basics.ts';
 import { call, deploymentSecret, openSale, putOnSale } from '../support/client.ts';
-import { someFolder } from '../support/folder.ts';
-import { ownPorts } from '../support/own-ports.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
+import { ownPorts } from '../support/servers.ts';
 import { startService } from '../support/service-process.ts';
 
 const entry = new URL('../../dist/service/bin/service.js', import.meta.url).pathname;

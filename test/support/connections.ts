@@ -3,8 +3,8 @@ import { onTestFinished } from 'vitest';
 import { readConfig } from '../../src/service/config.ts';
 import { Connections } from '../../src/service/connections/connections.ts';
 import type { RedisRole } from '../../src/service/connections/redis.ts';
+import { quiet } from './basics.ts';
 import { ownLab } from './own-lab.ts';
-import { quiet } from './quiet.ts';
 
 export { quiet };
 

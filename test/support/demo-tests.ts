@@ -8,7 +8,7 @@ import { raceOn, shapeOfRace } from '../../src/lab/races/race-on.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
 import { emitter, type StageEvent } from '../../src/lab/stage/events.ts';
 import { type Stage, withStage } from '../../src/lab/stage/stage.ts';
-import { theLab } from './the-lab.ts';
+import { theLab } from './own-lab.ts';
 
 /** Played through nginx on real instances. */
 export function testRaces(pairs: readonly RaceOnRung[]): void {

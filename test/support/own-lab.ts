@@ -9,7 +9,7 @@ import { processRef } from '../../src/lab/environment/process-table.ts';
 import { type Database, databases } from '../../src/lab/environment/servers/database.ts';
 import { networkOf, type ServiceShape } from '../../src/lab/environment/servers/service.ts';
 import { shortLeases, type TestLab, testLabFolder } from './lab.ts';
-import { worker } from './own-ports.ts';
+import { worker } from './servers.ts';
 
 async function startedLab(database: Database): Promise<TestLab> {
   const folder = testLabFolder(process.cwd(), database, worker);
@@ -40,3 +40,17 @@ export const ensureShape = async (): Promise<void> => {
   if (database && shape) await Lab.running(ownLab.folder)?.ensure(shape);
   shape = defaultShape;
 };
+
+/**
+ * For a file that needs more of the lab than its address.
+ * @param shape in which the lab is when the first test begins; null: as it was left.
+ */
+export function theLab(shape: ServiceShape | null = defaultShape): () => Lab {
+  needShape(shape);
+  let lab: Lab | null = null;
+  return () => {
+    lab ??= Lab.running(ownLab.folder);
+    if (!lab) throw new Error('the lab is gone');
+    return lab;
+  };
+}

@@ -20,10 +20,10 @@ import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import type { Records } from '../../src/service/orders/record-orders.ts';
 import { changeSale, type VoucherEdit } from '../../src/service/orders/voucher-changes.ts';
 import { openVouchers } from '../../src/service/purchase/vouchers.ts';
+import { type CheckpointName, installGate } from '../../src/service/trace/checkpoints.ts';
 import { quietRedis } from './connections.ts';
 import { openProcess, ownStores, startedProcess } from './own-stores.ts';
-import { inventoryOf, someOrder } from './sale.ts';
-import { inMysql, onSale, workUntilEmpty } from './selling.ts';
+import { inMysql, inventoryOf, onSale, someOrder, workUntilEmpty } from './sale.ts';
 
 const hourMs = 3_600_000;
 type Settings = Readonly<Record<string, string>>;
@@ -253,4 +253,29 @@ export class OwnSale {
     expect(await this.stockInRedis()).toBe(stock);
     expect(await reconcile(this.connections)).toMatchObject({ verdict: 'consistent' });
   }
+}
+
+/** Stops it at this place: what it has done stays, and it does no more. */
+export async function dieAt(place: CheckpointName, change: () => Promise<unknown>): Promise<void> {
+  installGate(async (reached) => {
+    if (reached === place) throw new Error(`died at ${place}`);
+  });
+  try {
+    await expect(change()).rejects.toThrow('is begun, and not finished');
+  } finally {
+    installGate(() => Promise.resolve());
+  }
+}
+
+/** The next change stands still at this place: `asleep` resolves there, and `wake` ends it. */
+export function standStillAt(place: CheckpointName) {
+  const asleep = Promise.withResolvers<void>();
+  const woken = Promise.withResolvers<void>();
+  installGate(async (reached) => {
+    if (reached !== place) return;
+    installGate(() => Promise.resolve());
+    asleep.resolve();
+    await woken.promise;
+  });
+  return { asleep: asleep.promise, wake: woken.resolve };
 }

@@ -3,14 +3,14 @@
  * the lab's servers: started for a test and ended after it.
  */
 import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { freeClusterPorts } from '../../src/lab/environment/ports.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { type Certificates, redisTls } from './certificates.ts';
 import { newDataFolder } from './data-home.ts';
-import { worker } from './own-ports.ts';
+import { worker } from './servers.ts';
 
 const password = 'one@password:for/all%20nodes'; // Of letters that a URL spells otherwise.
 /** A master that is silent for this time is down for the others. */
@@ -183,3 +183,39 @@ async function announce(
     (await Promise.all(nodes.map(knows))).every(Boolean),
   );
 }
+
+export interface Certificates {
+  readonly ca: string;
+  readonly key: string;
+  readonly certificate: string;
+}
+
+const days = ['-days', '1'];
+
+/**
+ * A CA of a test's own, and a certificate that it has signed.
+ * @param names of the server, as openssl writes them. @returns paths of files.
+ */
+export async function certificates(names: string): Promise<Certificates> {
+  const folder = newDataFolder();
+  const at = (name: string) => join(folder, name);
+  const openssl = (...args: string[]) => execa('openssl', args, { cwd: folder });
+  const newKey = ['-newkey', 'rsa:2048', '-nodes'];
+  await openssl(
+    ...['req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', ...days],
+    ...['-subj', '/CN=the CA of this test'],
+  );
+  const extensions = [`subjectAltName=${names}`, 'basicConstraints=CA:FALSE'];
+  await openssl(
+    ...['req', '-x509', ...newKey, '-keyout', 'server.key', '-out', 'server.pem', ...days],
+    ...['-CA', 'ca.pem', '-CAkey', 'ca.key', '-subj', '/CN=a store'],
+    ...extensions.flatMap((extension) => ['-addext', extension]),
+  );
+  return { ca: at('ca.pem'), key: at('server.key'), certificate: at('server.pem') };
+}
+
+/** Settings of a Redis that takes TLS only. */
+export const redisTls = ({ ca, key, certificate }: Certificates, port: number) => ({
+  ...{ port: '0', 'tls-port': String(port), 'tls-auth-clients': 'no' },
+  ...{ 'tls-cert-file': certificate, 'tls-key-file': key, 'tls-ca-cert-file': ca },
+});

@@ -10,10 +10,10 @@ import { processRef } from '../../src/lab/environment/process-table.ts';
 import { stopProcess } from '../../src/lab/environment/processes.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { saleKeys } from '../../src/service/connections/sale-keys.ts';
+import { someFolder } from './basics.ts';
 import { clientOf, deploymentSecret } from './client.ts';
-import { someFolder } from './folder.ts';
 import { ownLab } from './own-lab.ts';
-import { ownPorts } from './own-ports.ts';
+import { ownPorts } from './servers.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -143,3 +143,15 @@ export async function deploy(settings: Settings, entry = serviceEntry) {
   const service = await startService(entry, settings);
   return { ...service, ...clientOf(service.baseUrl, settings['TOKEN_SECRET']) };
 }
+
+const program = new URL('first-command.mjs', import.meta.url).pathname;
+
+/**
+ * Settings of a service whose first client of a role meets trouble with its first command.
+ * @param commands separated by commas; first-command.mjs says what happens to them.
+ */
+export const firstOf = (role: string, commands: string, does: 'hangs' | 'refuses') => ({
+  NODE_OPTIONS: `--import ${program}`,
+  ...{ FIRST_ROLE: role, FIRST_COMMANDS: commands, FIRST_DOES: does },
+  FIRST_MARK: join(someFolder(), 'first'),
+});

@@ -1,5 +1,4 @@
 /** `bench --beside`: what it is told about another service, and when its figures count. */
-
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +13,7 @@ import type { Measured } from '../../src/lab/benchmarks/measure.ts';
 import { readOtherService } from '../../src/lab/benchmarks/other-service.ts';
 import { spreadOf } from '../../src/lab/benchmarks/spread.ts';
 import { blocksText } from '../../src/lab/report/result-text.ts';
-import { withCode } from '../support/with-code.ts';
+import { withCode } from '../support/basics.ts';
 import { cpuOf, exactly, measured } from './bench-figures.ts';
 import { tooWide } from './terminal.ts';
 

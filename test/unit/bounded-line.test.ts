@@ -1,8 +1,7 @@
 /** At most so many at once, and a line that is bounded in length and in time. */
-
 import { expect, test } from 'vitest';
 import { boundedLine } from '../../src/service/inventory/shared/bounded-line.ts';
-import { withCode } from '../support/with-code.ts';
+import { withCode } from '../support/basics.ts';
 
 const limits = { connections: 2, mostWaiting: 2, waitMs: 60_000 };
 

@@ -1,5 +1,4 @@
 /** Choices without servers: the search for every order, who waits for whom, and the verdict. */
-
 import { describe, expect, test } from 'vitest';
 import { judgedCount, judgedOrders } from '../../src/lab/choices/all-orders.ts';
 import { choicesOf, everyOrder, type Walk } from '../../src/lab/choices/explore.ts';
@@ -8,7 +7,7 @@ import { actOf, choicesIn, lanesOf } from '../../src/lab/choices/letters.ts';
 import { stopsOf } from '../../src/lab/choices/set-up.ts';
 import { labError } from '../../src/lab/errors.ts';
 import type { HistoryEvent } from '../../src/service/trace/history.ts';
-import { withCode } from '../support/with-code.ts';
+import { withCode } from '../support/basics.ts';
 
 /** Two lanes with three steps each; with a lock, the second waits until the first has ended. */
 function playOf(prefix: string, hasLock: boolean): Walk {

@@ -1,5 +1,4 @@
 /** The configuration: safe by default, refused with every problem named, and without secrets. */
-
 import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +12,7 @@ import {
   secretNames,
 } from '../../src/service/config.ts';
 import { isServiceError } from '../../src/service/errors.ts';
-import { someFolder } from '../support/folder.ts';
+import { someFolder } from '../support/basics.ts';
 
 const secret = 'a secret of more than thirty-two characters';
 const least = {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { forgetKept, keepCopy, putAside } from '../../src/lab/environment/data-folder.ts';
 import { Lab } from '../../src/lab/environment/lab.ts';
-import { someFolder } from '../support/folder.ts';
+import { someFolder } from '../support/basics.ts';
 
 const faults = { 'put aside': putAside, copied: keepCopy };
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { someFolder } from '../support/folder.ts';
+import { someFolder } from '../support/basics.ts';
 
 /** An instance that answers `status`. @returns its port */
 async function instanceThatAnswers(status: number): Promise<string> {

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readHistory } from '../../src/service/audit/read-history.ts';
-import { someFolder } from '../support/folder.ts';
+import { someFolder } from '../support/basics.ts';
 import { history } from './facts.ts';
 
 /** Files of a history, by name; each has the lines of `history`, or entries as they are. */

@@ -1,5 +1,4 @@
 /** The ladder: its rows, claims and sentences, and the rushes and races that show every claim. */
-
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { allRaces, defaults, rushes, shortRaces } from '../../src/lab/drills/demo-plan.ts';
@@ -31,7 +30,7 @@ import {
   rungNames,
 } from '../../src/service/ladder/rungs.ts';
 import { languages, texts } from '../../src/texts/texts.ts';
-import { withCode } from '../support/with-code.ts';
+import { withCode } from '../support/basics.ts';
 import { facts, refused } from './facts.ts';
 
 const kindOf = ({ under }: Break) => circumstances[under];

@@ -1,14 +1,18 @@
 /** Order ids: ascending and unique with any clock, and the same decimal string everywhere. */
-
 import type { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Id } from '../../src/service/http/ids.ts';
 import { composeId, counterKey } from '../../src/service/order-ids/redis-worker.ts';
 import { openSnowflakes, snowflakes } from '../../src/service/order-ids/snowflake.ts';
 import type { Stretch } from '../../src/service/order-ids/worker-id.ts';
-import { always, firstOutOfOrder, listeningLog, setClock } from '../support/order-ids.ts';
-import { quiet } from '../support/quiet.ts';
-import { withCode } from '../support/with-code.ts';
+import {
+  always,
+  firstOutOfOrder,
+  listeningLog,
+  quiet,
+  setClock,
+  withCode,
+} from '../support/basics.ts';
 
 const start = Date.UTC(2026, 10, 20);
 const hourMs = 3_600_000;

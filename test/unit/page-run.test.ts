@@ -14,7 +14,7 @@ import {
 import { costTexts, toldSentence } from '../../src/page/client/run-sentences.ts';
 import { runSeries } from '../../src/page/client/run-series.ts';
 import { language } from '../../src/page/client/texts.ts';
-import { recorderOf } from '../support/recorder.ts';
+import { recorderOf } from './recorder.ts';
 
 const startMs = 5_000_000;
 let nowMs = 0;

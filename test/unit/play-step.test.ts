@@ -19,7 +19,7 @@ import {
   unreached,
 } from '../../src/lab/races/race-verdict.ts';
 import type { Stage } from '../../src/lab/stage/stage.ts';
-import { someFolder } from '../support/folder.ts';
+import { someFolder } from '../support/basics.ts';
 
 const faultMs = 30;
 

@@ -22,7 +22,7 @@ import { columns } from '../../src/lab/report/wrap.ts';
 import type { Stop } from '../../src/lab/stage/player.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
-import { someFolder } from '../support/folder.ts';
+import { someFolder } from '../support/basics.ts';
 import { accepted, facts, type Given, history, lockFacts, refused, row, unknown } from './facts.ts';
 
 describe('a pause', () => {

@@ -1,5 +1,4 @@
 /** The three identities of a sale: what is a difference, and what is only an order on its way. */
-
 import { describe, expect, test } from 'vitest';
 import {
   differencesOf,
@@ -14,7 +13,7 @@ import {
   type SalePart,
   type Terms,
 } from '../../src/service/orders/reconcile/sale.ts';
-import { withCode } from '../support/with-code.ts';
+import { withCode } from '../support/basics.ts';
 
 const order = (id: string, userId: string) => ({ id, voucherId: '1', userId, requestId: `r${id}` });
 const inMysql = (id: string, userId: string, status: OrderInMysql['status'] = 'confirmed') =>

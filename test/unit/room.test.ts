@@ -4,7 +4,7 @@ import type { StageEvent } from '../../src/lab/stage/events.ts';
 import { Plays } from '../../src/page/server/plays.ts';
 import { mostLearners, Room } from '../../src/page/server/room.ts';
 import { Tally } from '../../src/page/server/tally.ts';
-import { someFolder } from '../support/folder.ts';
+import { someFolder } from '../support/basics.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

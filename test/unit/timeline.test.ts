@@ -1,5 +1,4 @@
 /** The timeline of a drill: each answer counts in its second, each fault has a start and an end. */
-
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
@@ -12,7 +11,7 @@ import { spansOf } from '../../src/lab/stage/seconds.ts';
 import { Stage } from '../../src/lab/stage/stage.ts';
 import { tellSeconds } from '../../src/lab/stage/tell-seconds.ts';
 import { Timeline } from '../../src/lab/stage/timeline.ts';
-import { recorderOf } from '../support/recorder.ts';
+import { recorderOf } from './recorder.ts';
 import { tooWide } from './terminal.ts';
 
 /** A clock that stands still until the test moves it. */

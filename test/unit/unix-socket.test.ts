@@ -11,7 +11,7 @@ import { upstreamServers } from '../../src/lab/environment/servers/nginx.ts';
 import { bareUpstreams, upstreamsOf } from '../../src/lab/environment/servers/service.ts';
 import { routes } from '../../src/service/http/openapi.ts';
 import { drain, listen } from '../../src/service/processes/api-server.ts';
-import { someFolder } from '../support/folder.ts';
+import { someFolder } from '../support/basics.ts';
 
 async function open(path: string) {
   const app = routes();

@@ -51,7 +51,7 @@ export class OwnServer implements LabServer {
     return this.#process !== undefined && isAlive(this.#process);
   }
 
-  /** On its port and with its data, unless it runs. Resolves when it answers. @throws INTERRUPTED */
+  /** With its data, unless it runs. Resolves when it answers. @throws INTERRUPTED */
   async start(): Promise<void> {
     if (this.isRunning) return;
     await this.#server.prepare?.();

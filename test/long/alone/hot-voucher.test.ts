@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { hotShape, hotVoucher } from '../../../src/lab/drills/hot-voucher.ts';
 import { expectHeld, playIn } from '../../support/judged-drill.ts';
-import { theLab } from '../../support/the-lab.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab(hotShape);
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { hungMaster } from '../../../src/lab/drills/hung-master.ts';
 import { resultText } from '../../../src/lab/report/result-text.ts';
 import { playIn } from '../../support/judged-drill.ts';
-import { theLab } from '../../support/the-lab.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab();
 

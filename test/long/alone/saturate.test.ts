@@ -7,7 +7,7 @@ import { childrenWith } from '../../../src/lab/environment/process-table.ts';
 import { waitUntil } from '../../../src/lab/environment/wait-until.ts';
 import { select } from '../../../src/service/connections/mysql.ts';
 import { lacksK6 } from '../../support/k6.ts';
-import { theLab } from '../../support/the-lab.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab();
 const rate = 50;

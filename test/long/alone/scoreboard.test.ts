@@ -4,7 +4,7 @@ import { scoreboardText } from '../../../src/lab/report/scoreboard-text.ts';
 import { agreement, worstOutcome } from '../../../src/lab/scoreboard/cell.ts';
 import { scoreboardExperiment } from '../../../src/lab/scoreboard/play-all.ts';
 import { play } from '../../../src/lab/stage/runner.ts';
-import { theLab } from '../../support/the-lab.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab(null);
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { stopMasters } from '../../../src/lab/drills/stop-masters.ts';
 import { spansOf } from '../../../src/lab/stage/seconds.ts';
 import { expectHeld, playIn } from '../../support/judged-drill.ts';
-import { theLab } from '../../support/the-lab.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab();
 

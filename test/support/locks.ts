@@ -1,10 +1,51 @@
-/**
- * Several processes that want one lock at the same time, and what they say of their critical
- * sections.
- */
+/** Locks of the ladder by the names of rungs that have them, here and in several processes. */
+
 import { once } from 'node:events';
 import { execa, type Options } from 'execa';
+import { expect, onTestFinished } from 'vitest';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import { type RungName, rungNamed } from '../../src/service/ladder/rungs.ts';
+import type { AcquireOptions, Lease, Lock } from '../../src/service/locks/lock.ts';
+import { testConnections } from './connections.ts';
 import { ownLab } from './own-lab.ts';
+
+export function ladderLock(rung: RungName, connections: Connections): Lock {
+  const { lock } = rungNamed(rung);
+  if (!lock) throw new Error(`${rung} has no lock`);
+  return lock(connections);
+}
+
+export interface OpenLock {
+  readonly lock: Lock;
+  readonly connections: Connections;
+}
+
+/** On connections of its own, as in a process of its own; closed when the test is over. */
+export async function openLock(
+  rung: RungName,
+  changes: Readonly<Record<string, string>> = {},
+): Promise<OpenLock> {
+  const connections = testConnections(changes);
+  const lock = ladderLock(rung, connections);
+  await connections.ready();
+  return { lock, connections };
+}
+
+export function releasedLater(lease: Lease): Lease {
+  onTestFinished(() => lease.release().catch(() => {}));
+  return lease;
+}
+
+/** Released when the test is over. An assertion fails when it is not free in time. */
+export async function held(
+  lock: Lock,
+  resource: string,
+  options: Partial<AcquireOptions> = {},
+): Promise<Lease> {
+  const lease = await lock.acquire(resource, { waitMs: 5_000, ...options });
+  expect(lease, `the lock on ${resource}, in time`).not.toBeNull();
+  return releasedLater(lease as Lease);
+}
 
 /** By the clock that all processes of the machine share, in nanoseconds. */
 export interface Section {
@@ -25,8 +66,8 @@ export interface Command {
 export const contender = (resources: Readonly<Record<string, string>>, times: number): Command => ({
   file: 'node',
   args: [
-    new URL('lock-contender.mjs', import.meta.url).pathname,
-    ...[JSON.stringify(resources), String(times)],
+    new URL('lock-process.mjs', import.meta.url).pathname,
+    ...[JSON.stringify(resources), 'enter', String(times)],
   ],
 });
 

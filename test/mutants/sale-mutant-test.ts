@@ -7,8 +7,8 @@ import { runMutants } from '../../src/lab/mutants/run-mutants.ts';
 import { trialShape } from '../../src/lab/mutants/run-trial.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
-import { testOfMutant } from './samples.ts';
-import { theLab } from './the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
+import { testOfMutant } from '../support/samples.ts';
 
 export function testSaleMutants(names: readonly MutantName[]): void {
   const lab = theLab(trialShape);

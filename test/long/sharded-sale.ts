@@ -10,9 +10,8 @@ import type { Connections } from '../../src/service/connections/connections.ts';
 import type { Order, Outcome, Voucher } from '../../src/service/domain.ts';
 import { type OpenRung, openRung } from '../../src/service/ladder/open-rung.ts';
 import { findOrder } from '../../src/service/orders/find-order.ts';
-import { testConnections } from './connections.ts';
-import { openStreamQueue, someOrder } from './sale.ts';
-import { onSale, startWorker as workOn } from './selling.ts';
+import { testConnections } from '../support/connections.ts';
+import { onSale, openStreamQueue, someOrder, startWorker as workOn } from '../support/sale.ts';
 
 export type Settings = Readonly<Record<string, string>>;
 

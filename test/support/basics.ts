@@ -1,9 +1,22 @@
-/**
- * Order ids for tests: worker ids that nobody leased, clocks that are told what to say, logs that
- * are read back.
- */
+/** What needs no server: folders, codes of errors, logs, order ids, clocks. */
+import { rmSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
+import { expect, onTestFinished } from 'vitest';
 import type { Stretch } from '../../src/service/order-ids/worker-id.ts';
+import { newDataFolder } from './data-home.ts';
+
+/** Of a test's own, and removed when it is over. */
+export function someFolder(): string {
+  const folder = newDataFolder();
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** For `toThrow`: an error of the service or the lab, by its code. */
+export const withCode = (code: string): Error => expect.objectContaining({ code });
+
+/** A log that says nothing. */
+export const quiet = pino({ level: 'silent' });
 
 /** A worker id without beginning or end: two makers of one process must not share it. */
 export const always = (workerId: number) => (): Stretch => ({

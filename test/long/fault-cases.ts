@@ -25,8 +25,8 @@ import {
 import { killServer, pauseServer, restartEmpty, stopServer } from '../../src/lab/faults/process.ts';
 import { flushAll, holdReplication, promoteReplica } from '../../src/lab/faults/redis.ts';
 import { labTokenSecret } from '../../src/service/config.ts';
-import { clientOf, putOnSale } from './client.ts';
-import { theLab } from './the-lab.ts';
+import { clientOf, putOnSale } from '../support/client.ts';
+import { theLab } from '../support/own-lab.ts';
 
 export const lab = theLab({ ...defaultShape, network: 'proxied' });
 /** How the lab sees itself: the proxies' ports are behind those of the servers. */

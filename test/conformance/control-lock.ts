@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { type Contender, type Grant, type Subject, waitMs } from '../conformance/subject.ts';
+import { type Contender, type Grant, type Subject, waitMs } from './subject.ts';
 
 /** Each is what one clause looks for. */
 export type Defect =

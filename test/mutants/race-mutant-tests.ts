@@ -2,7 +2,6 @@
  * Mutants of the races themselves: requests that do not stop where the schedule says, and faults
  * that never happen. A rung that holds must not be called held then: nothing was played.
  */
-
 import { afterAll, describe, expect, test } from 'vitest';
 import { type RaceOnRung, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
@@ -14,7 +13,7 @@ import { laneOf, type Schedule, schedules } from '../../src/lab/races/schedules.
 import { Stage } from '../../src/lab/stage/stage.ts';
 import { isServiceError } from '../../src/service/errors.ts';
 import { rungNamed } from '../../src/service/ladder/rungs.ts';
-import { theLab } from './the-lab.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const scheduleOf = ({ race }: RaceOnRung): Schedule => schedules[race];
 

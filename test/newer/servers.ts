@@ -11,8 +11,8 @@ import { freePorts } from '../../src/lab/environment/ports.ts';
 import { redisServer } from '../../src/lab/environment/servers/redis.ts';
 import { zookeeperServer } from '../../src/lab/environment/servers/zookeeper.ts';
 import { labTokenSecret } from '../../src/service/config.ts';
-import { newDataFolder } from './data-home.ts';
-import { shortLeases } from './lab.ts';
+import { newDataFolder } from '../support/data-home.ts';
+import { shortLeases } from '../support/lab.ts';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const home = join(project.config.root, '.lockstep');

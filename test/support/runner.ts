@@ -1,0 +1,141 @@
+/** How the tests run: the longest files first; how long each took; the line at the end. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  BaseSequencer,
+  type Reporter,
+  type TestModule,
+  type TestSpecification,
+  type Vitest,
+} from 'vitest/node';
+
+/** In this order. Those that are not named take less than half a minute. */
+const longest = [
+  'contracts/locks',
+  'integration/page',
+  'drills/races',
+  'integration/dead-letters',
+  'contracts/queues',
+  'long/mutants',
+  'long/drills',
+  'long/page-runs',
+  'long/k6',
+  'long/bench',
+  'long/alerts',
+  'long/soak',
+  'long/rushes',
+  'long/races',
+  'long/faults',
+  'long/lock-storm',
+  'long/progress',
+  'long/accepted-is-not-sold',
+  'drills/command-line',
+  'long/sentinel-network',
+  'long/conformance',
+  'integration/order-worker',
+  'long/k6-failover',
+  'long/kill-storm',
+  'long/race-mutants',
+  'long/sentinel',
+  'drills/rushes',
+  'drills/race-drills',
+  'integration/consumers',
+  'contracts/inventories',
+].map((name) => `/test/${name}.test.ts`);
+
+/** Files of one project follow each other: a worker loads its modules anew for another project. */
+const projects = ['contracts', 'drills', 'security', 'integration'];
+
+const rank = ({ moduleId, project }: TestSpecification): number => {
+  const place = longest.findIndex((name) => moduleId.endsWith(name));
+  const group = projects.indexOf(project.name) * longest.length * 2;
+  return group + (place < 0 ? longest.length : place);
+};
+
+/** So that none of the longest files of a project runs alone at the end. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((one, other) => rank(one) - rank(other));
+  }
+}
+
+interface FileTimes {
+  readonly file: string;
+  /** Of the imports and the hooks: the lab starts and changes its shape there. */
+  readonly serversSeconds: number;
+  readonly testsSeconds: number;
+}
+
+const timesFolder = (root: string): string => join(root, 'runs', 'tests');
+
+/**
+ * Writes `runs/tests/<project>.json` for each project of the run: the seconds of each file, for
+ * `npm run test:times`. Servers start while a file is imported and in its hooks, so these seconds
+ * are apart from those of its tests.
+ */
+export class Times implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const byProject = new Map<string, FileTimes[]>();
+    for (const module of modules) {
+      const { name } = module.project;
+      byProject.set(name, [...(byProject.get(name) ?? []), timesOf(module)]);
+    }
+    for (const [name, files] of byProject) write(name, files);
+  }
+}
+
+function timesOf(module: TestModule): FileTimes {
+  const { collectDuration, setupDuration, duration } = module.diagnostic();
+  let testsMs = 0;
+  for (const test of module.children.allTests()) testsMs += test.diagnostic()?.duration ?? 0;
+  const serversMs = collectDuration + setupDuration + Math.max(0, duration - testsMs);
+  return {
+    file: module.relativeModuleId,
+    serversSeconds: serversMs / 1_000,
+    testsSeconds: testsMs / 1_000,
+  };
+}
+
+function write(project: string, files: readonly FileTimes[]): void {
+  const folder = timesFolder(process.cwd());
+  mkdirSync(folder, { recursive: true });
+  const name = project.replaceAll(/[^a-z0-9]+/gi, '-');
+  writeFileSync(join(folder, `${name}.json`), JSON.stringify({ project, files }, null, 2));
+}
+
+/**
+ * What did not run, by name, and the line that continuous integration reads, `N passed, N failed`.
+ * The counts are also in `runs/tests/counts.json`, for a sum of several runs.
+ */
+export class ClosingLine implements Reporter {
+  /** The caller has named the tests: all others are left out on purpose. */
+  #isChosen = false;
+
+  onInit({ config }: Vitest): void {
+    this.#isChosen = config.testNamePattern !== undefined;
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
+    const counts = { passed: 0, failed: unhandledErrors.length, skipped: 0 };
+    const notRun: string[] = [];
+    for (const module of modules) {
+      for (const test of module.children.allTests()) {
+        const { state } = test.result();
+        counts[state === 'pending' ? 'skipped' : state] += 1;
+        if (state === 'skipped' && !this.#isChosen)
+          notRun.push(`${module.relativeModuleId}: ${test.fullName}`);
+      }
+      counts.failed += module.errors().length;
+    }
+    const folder = timesFolder(process.cwd());
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'counts.json'), JSON.stringify(counts));
+    const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : '';
+    process.on('exit', () => {
+      for (const name of notRun) console.log(`NOT RUN: ${name}`);
+      console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`);
+    });
+  }
+}
