@@ -5,7 +5,7 @@ import { keptFacts } from '../lab/report/facts-files.ts';
 import { auditLines, proofText, verdictSentence } from '../lab/report/sentences.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { answerOf } from '../lab/stage/result.ts';
-import { audit, unknownUnlessTried } from '../service/audit/audit.ts';
+import { audit, auditInEnglish, unknownUnlessTried } from '../service/audit/audit.ts';
 import { collectFacts } from '../service/audit/collect.ts';
 import { proofsOf } from '../service/audit/evidence.ts';
 import { confirmed, type Facts } from '../service/audit/facts.ts';
@@ -62,7 +62,16 @@ async function auditVoucher(
   const { rung, initialStock, mysql } = facts;
   print(
     json,
-    { voucherId, rung, initialStock, stock: mysql.stock, orders, ...result, proofs },
+    {
+      voucherId,
+      rung,
+      initialStock,
+      stock: mysql.stock,
+      orders,
+      ...result,
+      ...auditInEnglish(result),
+      proofs,
+    },
     () =>
       [
         wrap(

@@ -1,10 +1,9 @@
-import { evidenceIn } from '../lab/report/evidence-zh.ts';
 import { colons } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { exerciseNamed } from '../lab/workshop/find-exercise.ts';
 import { Mine } from '../lab/workshop/mine.ts';
 import { readProgress, saveProgress } from '../lab/workshop/progress.ts';
-import { marks, seenWords } from '../lab/workshop/step-text.ts';
+import { marks, seenIn, seenWords } from '../lab/workshop/step-text.ts';
 import { workshopTexts } from '../lab/workshop/texts.ts';
 import { copyOf, runOn, type Seen, verify } from '../lab/workshop/verify.ts';
 import type { Language } from '../texts/texts.ts';
@@ -67,14 +66,13 @@ async function verifyMine(
 }
 
 function linesOf(seen: Seen, language: Language): string {
-  const { play, answer, reasons, replay } = seen;
+  const { play, answer, reasons, replay } = seenIn(language, seen);
   const colon = colons[language];
-  const said = (text: string) => evidenceIn(language, text);
   const head = wrap(
-    `${marks[answer]} ${said(play)}${colon}${seenWords(seen, workshopTexts[language].asItMust, language)}`,
+    `${marks[answer]} ${play}${colon}${seenWords(seen, workshopTexts[language].asItMust, language)}`,
   );
   if (answer === 'yes') return head;
-  const why = reasons.map((reason) => wrap(`  ${said(reason)}`, 79, '    '));
+  const why = reasons.map((reason) => wrap(`  ${reason}`, 79, '    '));
   const shown = replay ? [`  ${workshopTexts[language].replay}${colon}${replay}`] : [];
   return [head, ...why, ...shown].join('\n');
 }

@@ -56,9 +56,11 @@ describe('all of them', () => {
       ...['locks', 'inventory', 'queues', 'audit/checks'].map((folder) => `service/${folder}`),
       ...['lab/drills', 'cli'],
     ]);
-    // A new check also has a name in the domain and in the texts: here it takes that of another.
-    for (const { path, source } of files)
-      writeFileSync(join(copy, path), source.replace("'answered-in-time'", "'progress'"));
+    // A new check also has a name in the domain, and a sentence: here it takes those of another.
+    for (const { path, source } of files) {
+      const named = source.replace("'answered-in-time'", "'progress'");
+      writeFileSync(join(copy, path), named.replace("'answered-late'", "'granted-late'"));
+    }
     await compile(copy);
   });
 

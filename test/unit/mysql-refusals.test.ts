@@ -1,6 +1,7 @@
 /** The writes that MySQL refused, counted from the history. */
 import { expect, test } from 'vitest';
-import { mysqlRefusals, mysqlRefusalsText } from '../../src/service/audit/mysql-refusals.ts';
+import { mysqlRefusals, refusalEvidence } from '../../src/service/audit/mysql-refusals.ts';
+import { inEnglish } from '../../src/service/audit/sentences.ts';
 import { history } from './facts.ts';
 
 test('a duplicate of the unique key is counted, and an order that was found before the write is not', () => {
@@ -10,12 +11,12 @@ test('a duplicate of the unique key is counted, and an order that was found befo
   );
   const counted = mysqlRefusals({ history: events });
   expect(counted).toEqual({ staleFence: 1, duplicate: 1 });
-  expect(mysqlRefusalsText(counted)).toBe(
+  expect(refusalEvidence(counted).map(inEnglish)).toEqual([
     'writes that MySQL refused: 1 by the fence, 1 by the unique key',
-  );
+  ]);
 });
 
 test('nothing is said when MySQL refused nothing, or no history was kept', () => {
-  expect(mysqlRefusalsText(mysqlRefusals({ history: history('1 A 7 accepted') }))).toBe('');
-  expect(mysqlRefusalsText(mysqlRefusals({}))).toBe('');
+  expect(refusalEvidence(mysqlRefusals({ history: history('1 A 7 accepted') }))).toEqual([]);
+  expect(refusalEvidence(mysqlRefusals({}))).toEqual([]);
 });

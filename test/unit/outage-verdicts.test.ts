@@ -40,7 +40,12 @@ describe('an outage of lock servers', () => {
   const dead = { ...stopped, tries: load((ms) => (ms < 1_000 ? sold : away)) };
 
   const finding = (check: CheckName, verdict: Verdict): Finding => ({
-    ...{ check, verdict, count: verdict === 'violated' ? 1 : 0, first: 'user 7 has 2 orders' },
+    ...{
+      check,
+      verdict,
+      count: verdict === 'violated' ? 1 : 0,
+      first: ['stock-below-zero', -1],
+    },
   });
   type Changes = Partial<Outage> & { readonly audited?: Verdict };
   const outage = verdictsOf('it', ({ audited = 'held', ...changes }: Changes) => {
@@ -71,10 +76,10 @@ describe('an outage of lock servers', () => {
       ...{ until: at(9_000), tries: [...dead.tries, tried(accepted('1', 'a'), 8_000, 8_005)] },
     },
     'multilock, 1 of 3 stopped: locks left that nobody holds: 19': { leftLocks: 19 },
-    'voucher 7, one-order-per-user violated: user 7 has 2 orders': { audited: 'violated' },
+    'voucher 7, one-order-per-user violated: stock is -1': { audited: 'violated' },
   });
   outage.is('unknown', {
-    'voucher 7, one-order-per-user unknown: user 7 has 2 orders': { audited: 'unknown' },
+    'voucher 7, one-order-per-user unknown: stock is -1': { audited: 'unknown' },
     'multilock, 1 of 3 stopped: nobody bought before': {
       tries: load((ms) => (ms < 2_300 ? away : sold)),
     },

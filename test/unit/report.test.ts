@@ -19,6 +19,7 @@ import { verdictWords } from '../../src/lab/report/verdict-words.ts';
 import { columns, wrap } from '../../src/lab/report/wrap.ts';
 import type { Audit } from '../../src/service/audit/audit.ts';
 import type { Finding } from '../../src/service/audit/finding.ts';
+import type { Evidence } from '../../src/service/audit/sentences.ts';
 import type { CheckName, Verdict } from '../../src/service/domain.ts';
 import { claimOf } from '../../src/service/ladder/claims.ts';
 import { ladder, rungNames } from '../../src/service/ladder/rungs.ts';
@@ -50,7 +51,7 @@ const run = (given: Partial<RunResult> = {}): Run => {
   };
 };
 
-const finding = (check: CheckName, verdict: Verdict, worst?: string): Finding => ({
+const finding = (check: CheckName, verdict: Verdict, worst?: Evidence): Finding => ({
   ...{ check, verdict, count: 1, ...(worst && { worst }) },
 });
 
@@ -156,7 +157,10 @@ describe('the lines of the demo', () => {
 
   test('show the claim and the findings of a run that was not as claimed', () => {
     const bad = run({ verdict: 'violated', asClaimed: false });
-    const audit = { ...bad.audit, findings: [finding('no-oversell', 'violated', 'stock is -3')] };
+    const audit = {
+      ...bad.audit,
+      findings: [finding('no-oversell', 'violated', ['stock-below-zero', -3])],
+    };
     const lines = runLines({ ...bad, audit }, bad, 6, 'en');
     expect(lines).toContain('✗ claim: held');
     expect(lines).toContain('no-oversell: stock is -3');
@@ -240,7 +244,7 @@ describe('wrapping', () => {
 
 describe('the lines of an audit', () => {
   test('continue a finding under the name of its check', () => {
-    const worst = 'an order '.repeat(9);
+    const worst = ['order-without-unit', 'an order '.repeat(9)] as const;
     const findings = [finding('one-order-per-user', 'violated', worst)];
     const lines = auditLines({ verdict: 'violated', findings, skipped: [] });
     const [first = '', second = ''] = lines.split('\n');
@@ -248,7 +252,7 @@ describe('the lines of an audit', () => {
   });
 
   test('say of a skipped check why', () => {
-    const skipped = [{ check: 'progress', why: 'no history was kept' }] as const;
+    const skipped = [{ check: 'progress', why: ['no-history'] }] as const;
     const lines = auditLines({ verdict: 'held', findings: [], skipped });
     expect(lines).toBe('  –         progress: no history was kept');
   });
@@ -257,7 +261,7 @@ describe('the lines of an audit', () => {
     const findings = (['held', 'violated', 'held', 'unknown'] as const).map((verdict) =>
       finding('progress', verdict),
     );
-    const skipped = [{ check: 'no-oversell', why: '' }] as const;
+    const skipped = [{ check: 'no-oversell', why: ['no-history'] }] as const;
     const said = (verdict: Verdict, given: Partial<Audit> = {}) =>
       verdictSentence({ verdict, findings, skipped, ...given });
     expect(said('violated')).toBe('violated: 1 of the 4 checks that could run (of 5)');

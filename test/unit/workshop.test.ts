@@ -1,6 +1,6 @@
 /** The workshop: its pages, its exercises, and what a group is shown. */
 
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -11,7 +11,6 @@ import { addWorkshop } from '../../src/cli/workshop.ts';
 import { workFolders } from '../../src/lab/environment/work-folders.ts';
 import { erratumNames } from '../../src/lab/errata/errata.ts';
 import { labError } from '../../src/lab/errors.ts';
-import { evidenceIn } from '../../src/lab/report/evidence-zh.ts';
 import { exerciseNames } from '../../src/lab/workshop/exercises.ts';
 import { exerciseNamed } from '../../src/lab/workshop/find-exercise.ts';
 import { findingsPage } from '../../src/lab/workshop/findings.ts';
@@ -20,10 +19,11 @@ import { chaptersOf, terminalText } from '../../src/lab/workshop/markdown.ts';
 import { filesOf, Mine, projectFolder, startOf } from '../../src/lab/workshop/mine.ts';
 import type { Progress } from '../../src/lab/workshop/progress.ts';
 import { slidesPage, slidesStyle } from '../../src/lab/workshop/slides.ts';
-import { seenWords, stepInTerminal } from '../../src/lab/workshop/step-text.ts';
+import { seenIn, seenWords, stepInTerminal } from '../../src/lab/workshop/step-text.ts';
 import { stepsIn } from '../../src/lab/workshop/steps.ts';
 import { tasksIn } from '../../src/lab/workshop/tasks.ts';
 import { workshopTexts } from '../../src/lab/workshop/texts.ts';
+import { type Seen, seenOf } from '../../src/lab/workshop/verify.ts';
 import { type Language, languages } from '../../src/texts/texts.ts';
 import { newDataFolder } from '../support/data-home.ts';
 
@@ -311,45 +311,42 @@ describe('the errors of the command line', () => {
   });
 });
 
-const auditFiles = readdirSync(join(projectFolder, 'src/service/audit'), { recursive: true });
-/** What the first group of the pattern is in the source of the audit, or of a folder of it. */
-const writtenIn = (folder: string, pattern: RegExp): string[] =>
-  auditFiles
-    .map((file) => `src/service/audit/${file}`)
-    .filter((file) => file.startsWith(folder) && file.endsWith('.ts'))
-    .flatMap((file) => [...read(file).matchAll(pattern)].map(([, each = '']) => each));
-const expectInChinese = (sentences: readonly string[]) => {
-  for (const each of sentences)
-    expect.soft(evidenceIn('zh', each), each).toMatch(/[\u4e00-\u9fff]/);
-};
+describe('the contract of an exercise', () => {
+  const contract = { file: 'queues', rung: 'redis-commands' } as const;
+  const passed = { title: 'sells', status: 'passed' };
+  const failed = { title: 'loses no order', status: 'failed' };
+  const told = (language: Language, seen: Seen) => {
+    const { play, reasons } = seenIn(language, seen);
+    return [play, seenWords(seen, workshopTexts[language].asItMust, language), ...reasons];
+  };
 
-test('every reason for which the audit does not judge has its form in Chinese', () => {
-  const pattern = /(?:\bnull : |undecided: |locked\) return )'([^']+ [^']+)'/g;
-  const reasons = writtenIn('src/service/audit/', pattern);
-  expect(new Set(reasons).size).toBe(10);
-  expectInChinese(reasons);
-});
+  test('is told in the language of the reader', () => {
+    const seen = seenOf(contract, [passed, failed, passed, passed]);
+    expect(told('en', seen)).toEqual([
+      'the contract of the queue of redis-commands',
+      '3 of 4 tests passed, NOT as it must be',
+      'failed: loses no order',
+    ]);
+    expect(told('zh', seen)).toEqual([
+      'redis-commands 的队列的契约测试',
+      '4 个测试通过了 3 个，不符合要求',
+      '没有通过：loses no order',
+    ]);
+  });
 
-test('every sentence of the audit has its form in Chinese', () => {
-  const pattern = /(?:evidence(?:: | =\s+)|[?:] |caseOf\(id, )`([^`]*)`/g;
-  const isPart = /^( |order \$\{[^}]+\}$|accepted \()/; // Of another one.
-  const filled = writtenIn('src/service/audit/checks/', pattern)
-    .filter((each) => !isPart.test(each))
-    .map((each) =>
-      each
-        .replaceAll(/\$\{fault\}/g, 'does not exist')
-        .replaceAll(/\$\{did\}/g, 'was granted')
-        .replaceAll(/\$\{text\(\w+\)\}/g, 'user 7 on api-1 from 1 ms to 2 ms (order 7)')
-        .replaceAll(/\$\{[^}]*\}/g, '7'),
-    );
-  expect(filled.length).toBeGreaterThan(15);
-  expectInChinese(filled);
-  expect(evidenceIn('en', 'stock is -1')).toBe('stock is -1');
-  expect(evidenceIn('zh', 'stock is -1')).toBe('库存变成了 -1');
-});
+  test('is not known when no test of it was run', () => {
+    const seen = seenOf({ file: 'locks', rung: 'redis-atomic' }, []);
+    expect(seen.answer).toBe('unknown');
+    expect(told('en', seen)).toEqual([
+      ...['the contract of redis-atomic', 'not known', 'no test of it was run'],
+    ]);
+    expect(told('zh', seen)).toEqual([
+      ...['redis-atomic 的契约测试', '无法判定', '没有运行它的任何测试'],
+    ]);
+  });
 
-test('the contract of an exercise or a hunt is named in Chinese, but for the name of its rung', () => {
-  for (const { contract } of taskNames.map(exerciseNamed))
-    expect.soft(evidenceIn('zh', `the contract of ${contract.subject}`)).not.toMatch(/[a-z] [a-z]/);
-  expect(evidenceIn('zh', 'the contract of lua-stream')).toBe('lua-stream 的契约测试');
+  test('is told in English where an older version has seen it', () => {
+    const { inChinese: _, ...older } = seenOf(contract, [passed]);
+    expect(told('zh', older).join(' ')).toContain('1 of 1 tests passed');
+  });
 });

@@ -1,4 +1,5 @@
 /** The choices of a person: `race --choices AABB --rung mutex-per-user`. */
+import { findingLine } from '../../service/audit/finding.ts';
 import { type RungName, rungNamed, rungNames } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import type { Experiment } from '../stage/experiment.ts';
@@ -38,9 +39,7 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
       ? rungNamed(rung).breaks.map(({ check }) => check)
       : claimedChecks(rung);
     const [asClaimed, reasons] = [true, false].map((isClaimed) =>
-      played.violated
-        .filter(({ check }) => claimed.includes(check) === isClaimed)
-        .map(({ check, worst, first }) => `${check}: ${worst ?? first}`),
+      played.violated.filter(({ check }) => claimed.includes(check) === isClaimed).map(findingLine),
     ) as [string[], string[]];
     return {
       verdict: played.violated.length > 0 ? 'violated' : 'held',

@@ -2,7 +2,7 @@
 
 import { audit } from '../../service/audit/audit.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
-import type { Finding } from '../../service/audit/finding.ts';
+import { type Finding, findingLine } from '../../service/audit/finding.ts';
 import type { CheckName } from '../../service/domain.ts';
 import { claimOf } from '../../service/ladder/claims.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
@@ -122,7 +122,7 @@ async function judge(play: ChoicePlay): Promise<Pick<JudgedPlay, 'violated' | 'f
   if (odd) throw labError('CHOICES_DISTURBED', `a purchase was ${odd.outcome}: ${odd.reason}`);
   const findings = audit(facts).findings.filter(({ check }) => isAboutData(check));
   const doubt = findings.find(({ verdict }) => verdict === 'unknown');
-  if (doubt) throw labError('CHOICES_DISTURBED', `${doubt.check}: ${doubt.first}`);
+  if (doubt) throw labError('CHOICES_DISTURBED', findingLine(doubt));
   return { facts, violated: findings.filter(({ verdict }) => verdict === 'violated') };
 }
 

@@ -1,7 +1,9 @@
 /** The promises that the data of a play break, and those that nobody can tell. */
 import { audit } from '../../service/audit/audit.ts';
 import type { Facts } from '../../service/audit/facts.ts';
+import { evidenceOf } from '../../service/audit/finding.ts';
 import type { CheckName } from '../../service/domain.ts';
+import { evidenceText } from '../../texts/evidence.ts';
 import { isAboutData } from '../races/race-verdict.ts';
 import type { JudgedPromises } from '../stage/events.ts';
 
@@ -16,9 +18,10 @@ export function judgedPromises(facts: Facts, isFinal: boolean): JudgedPromises {
   const unknown = findings.filter(({ verdict }) => verdict === 'unknown');
   return {
     isFinal,
-    broken: broken.map(({ check, worst, first, orders = [] }) => ({
-      ...{ check, orders },
-      evidence: worst ?? first ?? '',
+    broken: broken.map((finding) => ({
+      check: finding.check,
+      orders: finding.orders ?? [],
+      evidence: evidenceText('en', ...evidenceOf(finding)),
     })),
     unknown: isFinal ? unknown.map(({ check }) => check) : [],
   };

@@ -1,8 +1,9 @@
 /** What every drill does with its facts: audit them, and one verdict with its reasons. Pure. */
 import { type Audit, audit, worstOf } from '../../service/audit/audit.ts';
 import type { Facts } from '../../service/audit/facts.ts';
-import type { Finding } from '../../service/audit/finding.ts';
+import { evidenceOf, type Finding } from '../../service/audit/finding.ts';
 import type { Verdict } from '../../service/domain.ts';
+import { evidenceText } from '../../texts/evidence.ts';
 import type { Judged } from '../stage/result.ts';
 
 export interface Audited {
@@ -29,8 +30,10 @@ export const findingsOf = ({ facts, audit }: Audited): AuditedFinding[] =>
 export const notHeldTexts = (findings: readonly AuditedFinding[]): string[] =>
   findings.filter(({ finding }) => finding.verdict !== 'held').map(findingText);
 
-export const findingText = ({ voucherId, finding }: AuditedFinding): string =>
-  `voucher ${voucherId}, ${finding.check} ${finding.verdict}: ${finding.worst ?? finding.first}`;
+export function findingText({ voucherId, finding }: AuditedFinding): string {
+  const evidence = evidenceText('en', ...evidenceOf(finding));
+  return `voucher ${voucherId}, ${finding.check} ${finding.verdict}: ${evidence}`;
+}
 
 interface Reasons {
   /** Each makes the verdict `violated`. */

@@ -1,9 +1,11 @@
 /** Whether races under load went as the ladder claims, and what they cost. Pure. */
 import { audit } from '../../service/audit/audit.ts';
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
+import { evidenceOf } from '../../service/audit/finding.ts';
 import { mysqlRefusals } from '../../service/audit/mysql-refusals.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
+import { evidenceText } from '../../texts/evidence.ts';
 import {
   lanesOnly,
   notLocked,
@@ -51,7 +53,7 @@ function broken(play: PlayUnderLoad): string[] {
   const other = unclaimed(rungNamed(played.rung), scheduleOf(play), findingsOf(play));
   if (verdict !== 'unknown' && !asClaimed)
     found.push(`${verdict}, and the ladder claims ${claim}${evidence && `; ${evidence}`}`);
-  else if (other !== null) found.push(other);
+  else if (other !== null) found.push(evidenceText('en', other));
   if (refusesWrite && refusals(played.facts) === 0) found.push('MySQL refused no write');
   if (salesAfter(load).length === 0) found.push('no sale after it');
   return found;
@@ -72,8 +74,11 @@ function missing(play: PlayUnderLoad): string[] {
   if (played.verdict === 'unknown') found.push(`unknown: ${played.evidence}`);
   else if (played.steps.some(({ at }) => unplayed.includes(at)))
     found.push('a step was not played');
-  for (const { check, verdict, first } of findingsOf(play))
-    if (verdict === 'unknown' && check !== played.shows) found.push(`${check} unknown: ${first}`);
+  for (const finding of findingsOf(play)) {
+    const { check, verdict } = finding;
+    if (verdict === 'unknown' && check !== played.shows)
+      found.push(`${check} unknown: ${evidenceText('en', ...evidenceOf(finding))}`);
+  }
   if (faults === 0) found.push('no fault was injected');
   if (!sentBetween(tries, calmFrom, playFrom).some(isSale))
     found.push('nobody of the load bought before it');

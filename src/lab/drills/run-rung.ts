@@ -5,6 +5,7 @@
 import { type Audit, audit, unknownUnlessTried } from '../../service/audit/audit.ts';
 import { type Proof, proofsOf } from '../../service/audit/evidence.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
+import { findingLine } from '../../service/audit/finding.ts';
 import { type MysqlRefusals, mysqlRefusals } from '../../service/audit/mysql-refusals.ts';
 import { readHistory } from '../../service/audit/read-history.ts';
 import type { Verdict } from '../../service/domain.ts';
@@ -106,9 +107,7 @@ export const pausesReached = ({ result: { pauses }, facts: { history = [] } }: R
   );
 
 const reasonsOf = ({ findings }: Audit): string[] =>
-  findings
-    .filter(({ verdict }) => verdict !== 'held')
-    .map(({ check, worst, first }) => `${check}: ${worst ?? first}`);
+  findings.filter(({ verdict }) => verdict !== 'held').map(findingLine);
 
 function summarize(
   request: RunRequest,

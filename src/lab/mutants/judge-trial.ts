@@ -1,7 +1,9 @@
 /** What the facts of a trial say about the final rung, or about a mutant of it. Pure. */
 import { audit } from '../../service/audit/audit.ts';
 import type { Facts } from '../../service/audit/facts.ts';
+import { evidenceOf } from '../../service/audit/finding.ts';
 import type { Verdict } from '../../service/domain.ts';
+import type { LabEvidence } from '../../texts/evidence-en.ts';
 import type { TrialCheck } from './mutant.ts';
 import type { Trial } from './trial.ts';
 
@@ -9,7 +11,7 @@ export interface TrialFinding {
   readonly check: TrialCheck;
   readonly verdict: Verdict;
   /** The case that proves it, or the reason why it is not known; empty when the check held. */
-  readonly evidence: string;
+  readonly evidence: readonly LabEvidence[];
 }
 
 /** Every check of the audit, but for what the fault breaks on every rung. */
@@ -22,14 +24,14 @@ export function judgeTrial(
   const judged = findings.filter(({ check }) => !Object.hasOwn(breaks, check));
   const queued = facts.redis?.queued.join(', ');
   const settle: TrialFinding = isSettled
-    ? { check: 'orders-settle', verdict: 'held', evidence: '' }
-    : { check: 'orders-settle', verdict: 'violated', evidence: `still queued: order ${queued}` };
+    ? { check: 'orders-settle', verdict: 'held', evidence: [] }
+    : { check: 'orders-settle', verdict: 'violated', evidence: [['orders-never-settled', queued]] };
   return [
     settle,
-    ...judged.map(({ check, verdict, worst, first }) => ({
-      check,
-      verdict,
-      evidence: worst ?? first ?? '',
+    ...judged.map((finding) => ({
+      check: finding.check,
+      verdict: finding.verdict,
+      evidence: evidenceOf(finding),
     })),
   ];
 }

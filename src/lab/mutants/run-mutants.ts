@@ -2,6 +2,7 @@
  * Runs mutants: each trial on the real rung first, then on every mutant that it is for. A mutant is
  * a copy of the compiled service with one change, and the lab's service is started from it.
  */
+import { evidenceText } from '../../texts/evidence.ts';
 import type { Lab, Progress } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import { type ChangedCopy, changedCopy, checkChange } from './changed-copy.ts';
@@ -105,7 +106,8 @@ async function runReal(lab: Lab, name: TrialName, signal: AbortSignal): Promise<
   if ('error' in played) return { verdict: 'unknown', seconds, evidence: played.error };
   const bad = firstNotHeld(played.findings);
   if (!bad) return { verdict: 'held', seconds, evidence: '' };
-  return { verdict: bad.verdict, seconds, evidence: `${bad.check}: ${bad.evidence}` };
+  const found = `${bad.check}: ${evidenceText('en', ...bad.evidence)}`;
+  return { verdict: bad.verdict, seconds, evidence: found };
 }
 
 async function runMutant(
@@ -133,7 +135,8 @@ async function runMutant(
   };
   if ('error' in played) return { ...about, fate: 'unknown', violated: [], evidence: played.error };
   const violated = violatedChecks(played.findings);
-  const evidence = played.findings.find(({ check }) => check === turnsRed)?.evidence ?? '';
+  const expected = played.findings.find(({ check }) => check === turnsRed);
+  const evidence = evidenceText('en', ...(expected?.evidence ?? []));
   return { ...about, fate: violated.includes(turnsRed) ? 'red' : 'survived', violated, evidence };
 }
 

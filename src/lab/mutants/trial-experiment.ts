@@ -1,6 +1,6 @@
 /** One trial on the service as it is: the final rung, under a fault at the moment that decides. */
+import { evidenceText } from '../../texts/evidence.ts';
 import type { Language } from '../../texts/texts.ts';
-import { evidenceIn } from '../report/evidence-zh.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import { firstNotHeld } from './judge-trial.ts';
 import { runTrial, trialShape } from './run-trial.ts';
@@ -27,7 +27,9 @@ export const trialExperiment: Experiment<TrialOptions> = {
     const notHeld = findings.filter(({ verdict }) => verdict !== 'held');
     return {
       verdict: firstNotHeld(findings)?.verdict ?? 'held',
-      reasons: notHeld.map(({ check, evidence }) => `${check}: ${evidenceIn(language, evidence)}`),
+      reasons: notHeld.map(
+        ({ check, evidence }) => `${check}: ${evidenceText(language, ...evidence)}`,
+      ),
       figures: { seconds: Number(seconds.toFixed(1)) },
       faults: { [fault]: 1 },
       facts: [],

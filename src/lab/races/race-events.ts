@@ -26,9 +26,15 @@ export function stepEvent(step: PlayedStep, waitsFor: WaitsFor): RaceEvent {
 }
 
 export function raceJudged(result: RaceResult): RaceEvent {
-  const { shows, verdict, asClaimed: isAsClaimed, evidence, alsoBroken, proof } = result;
+  const { shows, verdict, asClaimed: isAsClaimed, alsoBroken, proof } = result;
+  const { evidence, evidenceZh } = result;
   const judged = { shows, verdict, isAsClaimed, evidence, alsoBroken };
-  return { kind: 'race-judged', ...judged, ...(proof && { proof }) };
+  return {
+    kind: 'race-judged',
+    ...judged,
+    ...(evidenceZh !== undefined && { evidenceZh }),
+    ...(proof && { proof }),
+  };
 }
 
 /** Of a race that was played: its file shows them without servers. */

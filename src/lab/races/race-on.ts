@@ -47,9 +47,10 @@ export const raceExperiment: Experiment<{ name: RaceName; rung: RungName }, Play
   },
   play: async (stage, { name, rung }) => {
     const played = await raceOn(stage, name, rung);
-    const { verdict, asClaimed: isAsClaimed, alsoBroken, evidence, facts } = played;
+    const { verdict, asClaimed: isAsClaimed, alsoBroken, evidence, evidenceZh, facts } = played;
     const reasons = evidence === '' ? [] : [evidence];
-    const judged = { verdict, isAsClaimed, alsoBroken, reasons };
+    const reasonsZh = evidenceZh ? [evidenceZh] : [];
+    const judged = { verdict, isAsClaimed, alsoBroken, reasons, reasonsZh };
     return { ...judged, figures: {}, facts: [facts], own: played };
   },
 };

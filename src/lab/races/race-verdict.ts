@@ -5,13 +5,16 @@
 import { audit } from '../../service/audit/audit.ts';
 import { type Proof, proofOf } from '../../service/audit/evidence.ts';
 import { type Attempt, confirmed, type Facts } from '../../service/audit/facts.ts';
-import type { Finding } from '../../service/audit/finding.ts';
-import { mysqlRefusals, mysqlRefusalsText } from '../../service/audit/mysql-refusals.ts';
+import { evidenceOf, type Finding } from '../../service/audit/finding.ts';
+import { mysqlRefusals, refusalEvidence } from '../../service/audit/mysql-refusals.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { showsInRush } from '../../service/ladder/claims.ts';
 import type { Break, Rung } from '../../service/ladder/rung.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
+
+import { type RecordedEvidence, recordedEvidence } from '../../texts/evidence.ts';
+import type { LabEvidence } from '../../texts/evidence-en.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Stop } from '../stage/player.ts';
 import type { RaceName, Schedule } from './schedules.ts';
@@ -56,7 +59,7 @@ export const leaseOver = 'lease over';
 export const locked = 'still locked';
 export const timePasses = 'time passes';
 
-export interface RaceResult {
+export interface RaceResult extends RecordedEvidence {
   readonly race: RaceName;
   readonly title: string;
   readonly rung: string;
@@ -71,7 +74,6 @@ export interface RaceResult {
   readonly alsoBroken: readonly CheckName[];
   /** The smallest set of events and rows that proves the violation. */
   readonly proof?: Proof;
-  readonly evidence: string;
 }
 
 /** In a drill, other users buy too. Their ids begin here; those of the lanes are smaller. */
@@ -118,12 +120,13 @@ export function raceVerdict(
     ...{ waitsFor: waitsForOn(rungNamed(rung)), alsoBroken: brokenBeside(shows, findings) },
     ...{ isSlow: slowness !== null, stops },
   } as const;
-  const evidence = [surprise, doubt, seen === 'unknown' ? finding?.first : null];
-  const text = evidence.filter((each) => typeof each === 'string').join('; ');
-  if (verdict !== 'violated' || !finding)
-    return { ...result, evidence: text || mysqlRefusalsText(mysqlRefusals(facts)) };
-  const proof = proofOf(finding, facts);
-  return { ...result, evidence: text || (finding.worst ?? ''), proof };
+  const undecided = seen === 'unknown' && finding ? evidenceOf(finding) : [];
+  const doubts = [surprise, doubt, ...undecided].filter((each) => each !== null);
+  const isViolated = verdict === 'violated' && finding !== undefined;
+  const shown = isViolated ? evidenceOf(finding) : refusalEvidence(mysqlRefusals(facts));
+  const found = doubts.length > 0 ? doubts : shown;
+  const proof = isViolated && { proof: proofOf(finding, facts) };
+  return { ...result, ...recordedEvidence(found), ...proof };
 }
 
 /** Without a lock a lane waits for rows of MySQL, where nobody sees it wait. */
@@ -200,23 +203,27 @@ export function unclaimed(
   rung: Rung,
   schedule: Schedule,
   findings: readonly Finding[],
-): string | null {
+): LabEvidence | null {
   const expected = claimed(rung, schedule).map(({ check }) => check);
   const other = findings.find(
     ({ check, verdict }) => verdict === 'violated' && !expected.includes(check),
   );
-  return other ? `${other.check}, which the ladder does not claim: ${other.worst}` : null;
+  return other?.worst ? ['broken-without-claim', other.check, other.worst] : null;
 }
 
 /** One that is not claimed, or one that is claimed under this fault and that did not break. */
-function surprises(rung: Rung, schedule: Schedule, findings: readonly Finding[]): string | null {
+function surprises(
+  rung: Rung,
+  schedule: Schedule,
+  findings: readonly Finding[],
+): LabEvidence | null {
   const other = unclaimed(rung, schedule, findings);
   if (other !== null) return other;
   const byFault = rung.breaks.filter(({ under }) => under === schedule.under);
   const missing = byFault.find(
     ({ check }) => !findings.some((each) => each.check === check && each.verdict === 'violated'),
   );
-  return missing ? `the ladder claims ${missing.check}, which did not break` : null;
+  return missing ? ['claimed-and-not-broken', missing.check] : null;
 }
 
 /** The refusals that belong to a sale; any other means that the race was not played. */
@@ -245,19 +252,22 @@ function stepsBeforeFault(
 }
 
 /** Why the machine could not play the race in the time of a lease; null when it could. */
-function tooSlow(steps: readonly PlayedStep[], facts: Facts, schedule: Schedule): string | null {
+function tooSlow(
+  steps: readonly PlayedStep[],
+  facts: Facts,
+  schedule: Schedule,
+): LabEvidence | null {
   const { attempts = [] } = facts;
   const { undisturbed = [] } = schedule;
   const late = undisturbed.find((lane) => hasLostLease(attempts, lane));
-  if (late) return `the machine is too slow: ${late} lost its lease, and no fault hit it`;
+  if (late) return ['lease-lost-without-fault', late];
   const early = stepsBeforeFault(steps, schedule).find(({ at }) => at === 'lease-lost');
-  if (early) return `the machine is too slow: ${early.lane} lost its lease before the fault`;
+  if (early) return ['lease-lost-before-fault', early.lane];
   const first = steps.find((_, index) => 'run' in (schedule.steps[index] ?? {}));
-  if (first?.at === waits)
-    return `the machine is too slow: ${first.lane} waited although nobody was before it`;
+  if (first?.at === waits) return ['first-waited', first.lane];
   const isLong = steps.some(({ at }) => at === outlastsLease);
   const isLost = attempts.some(({ reason }) => reason === 'lease-lost');
-  if (isLong && isLost) return 'the machine is too slow: a server was away longer than a lease';
+  if (isLong && isLost) return ['server-outlasted-lease'];
   return null;
 }
 
@@ -270,7 +280,7 @@ function answeredEarly(
   steps: readonly PlayedStep[],
   { attempts = [], history = [] }: Facts,
   schedule: Schedule,
-): string | null {
+): LabEvidence | null {
   const runs = steps.flatMap((step, index) => {
     const planned = schedule.steps[index];
     return planned && 'run' in planned ? [{ step, until: planned.until }] : [];
@@ -287,16 +297,14 @@ function answeredEarly(
     ({ checkpoint, requestId }) =>
       checkpoint === early.until && ids.some((own) => own.requestId === requestId),
   );
-  return wasThere
-    ? `${lane} did not stop at ${early.until}: ${at}`
-    : `the two cannot be interleaved here: ${lane} was answered (${at}), and no purchase of this rung comes to ${early.until}`;
+  return [wasThere ? 'did-not-stop' : 'cannot-be-interleaved', lane, early.until, at];
 }
 
 /** What a purchase that stands still has not done itself: its lease ends, or its process. */
 const passive: readonly string[] = ['expired', 'died'];
 
 /** A lane that was seen at a place, and did not wait there until it was resumed. */
-function wentOn(stops: readonly Stop[], { history = [] }: Facts): string | null {
+function wentOn(stops: readonly Stop[], { history = [] }: Facts): LabEvidence | null {
   const own = ({ lane, instance, from, to }: Stop) =>
     history.some(
       (event) =>
@@ -309,7 +317,7 @@ function wentOn(stops: readonly Stop[], { history = [] }: Facts): string | null 
         BigInt(event.at) < BigInt(to),
     );
   const stop = stops.find(own);
-  return stop ? `${stop.lane} did not stay at ${stop.checkpoint}` : null;
+  return stop ? ['did-not-stay', stop.lane, stop.checkpoint] : null;
 }
 
 const ofWorker: readonly string[] = ['delivered', 'recording', 'recorded', 'dead-lettered'];
@@ -325,29 +333,26 @@ function inconclusive(
   facts: Facts,
   findings: readonly Finding[],
   schedule: Schedule,
-): string | null {
+): LabEvidence | null {
   const { attempts = [] } = facts;
   const { expects = [] } = schedule;
   const known = [...ordinaryRefusals, ...expects];
   const early = answeredEarly(steps, facts, schedule) ?? wentOn(stops, facts);
   if (early) return early;
-  if (steps.some(({ at }) => at === unreached)) return 'a fault found no request of its lane';
-  if (steps.some(({ at }) => at === noEffect)) return 'a fault had no effect';
-  if (steps.some(({ at }) => at === notLocked)) return 'a server could not forget the lock';
-  if (steps.some(({ at }) => at === recordedAnyway))
-    return 'a fault did not keep the order from the database';
-  if (facts.redis && facts.redis.queued.length > 0) return 'an order is still queued';
-  if (steps.some(({ at }) => at === slow))
-    return 'a lane neither arrived nor visibly waited for a lock';
+  if (steps.some(({ at }) => at === unreached)) return ['fault-without-request'];
+  if (steps.some(({ at }) => at === noEffect)) return ['fault-without-effect'];
+  if (steps.some(({ at }) => at === notLocked)) return ['lock-not-forgotten'];
+  if (steps.some(({ at }) => at === recordedAnyway)) return ['order-recorded-anyway'];
+  if (facts.redis && facts.redis.queued.length > 0) return ['order-queued'];
+  if (steps.some(({ at }) => at === slow)) return ['lane-lost'];
   const wasKilled = steps.some(({ at }) => at === killed);
   const odd = attempts.find(
     ({ outcome, reason = '' }) =>
       (outcome === 'refused' && !known.includes(reason)) || (outcome === 'unknown' && !wasKilled),
   );
-  if (odd) return `user ${odd.userId} was answered ${odd.reason}`;
+  if (odd) return ['odd-answer', odd.userId, odd.reason];
   const isAway = ({ reason = '' }: Attempt) => expects.includes(reason);
-  if (expects.length > 0 && !attempts.some(isAway))
-    return `nobody was answered ${expects.join(' or ')}`;
+  if (expects.length > 0 && !attempts.some(isAway)) return ['answer-missing', expects];
   const isViolated = findings.some(({ verdict }) => verdict === 'violated');
-  return confirmed(facts).length > 0 || isViolated ? null : 'nobody bought';
+  return confirmed(facts).length > 0 || isViolated ? null : ['nobody-bought'];
 }

@@ -3,7 +3,6 @@ import { isRungName } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import { type PlayedStep, type RaceResult, waits } from '../races/race-verdict.ts';
 import { said } from '../races/schedules-zh.ts';
-import { evidenceIn } from './evidence-zh.ts';
 import { proofText } from './sentences.ts';
 import { placeWords, stepWords } from './step-words.ts';
 import { padded, verdictWords } from './verdict-words.ts';
@@ -38,13 +37,14 @@ export function raceText(result: RaceResult, language: Language = 'en'): string 
 
 /** The promise that the race is about, and what else broke. */
 export function verdictLines(
-  { verdict, shows, asClaimed, evidence, alsoBroken = [] }: RaceResult,
+  { verdict, shows, asClaimed, alsoBroken = [], evidence: en, evidenceZh = en }: RaceResult,
   language: Language = 'en',
 ): string[] {
   const say = verdictWords[language];
+  const evidence = language === 'zh' ? evidenceZh : en;
   const words = [say.verdicts[verdict], asClaimed ? say.asClaimed : say.notAsClaimed];
   return [
-    `${shows}: ${words.join(language === 'zh' ? '，' : ', ')}${evidence && `${language === 'zh' ? '：' : ': '}${evidenceIn(language, evidence)}`}`,
+    `${shows}: ${words.join(language === 'zh' ? '，' : ', ')}${evidence && `${language === 'zh' ? '：' : ': '}${evidence}`}`,
     ...(alsoBroken.length > 0 ? [say.alsoBroken(alsoBroken, asClaimed)] : []),
   ];
 }

@@ -2,7 +2,9 @@
  * `runs/<time>-<name>/`: `index.html`, a page with the races, the same as Markdown and JSON, the
  * facts and the history. `runs/latest` points at the newest.
  */
+import { auditInEnglish } from '../../service/audit/audit.ts';
 import type { Language } from '../../texts/texts.ts';
+import type { Run } from '../drills/run-rung.ts';
 import type { Database } from '../environment/servers/database.ts';
 import { factsFiles, withoutFacts } from './facts-files.ts';
 import { newFolder, timeStamp, writeFiles } from './folder.ts';
@@ -66,6 +68,11 @@ function completed(
   return { serial, orders, races, planned, ...record, ...about };
 }
 
+const runData = ({ audit, ...run }: Run) => ({
+  ...withoutFacts(run),
+  audit: { ...audit, ...auditInEnglish(audit) },
+});
+
 function dataFiles(report: Report): Record<string, unknown> {
   const { command, time, machine, planned, runs, serial, orders, races } = report;
   return {
@@ -76,8 +83,8 @@ function dataFiles(report: Report): Record<string, unknown> {
     ),
     'report.json': {
       ...{ command, time, machine, planned },
-      runs: runs.map(withoutFacts),
-      serial: serial.map(withoutFacts),
+      runs: runs.map(runData),
+      serial: serial.map(runData),
       orders,
       races: races.map(withoutFacts),
     },

@@ -1,10 +1,11 @@
 /** The results of a run or a race in sentences, with their evidence. */
 import type { Audit } from '../../service/audit/audit.ts';
 import type { Proof } from '../../service/audit/evidence.ts';
-import { mysqlRefusalsText } from '../../service/audit/mysql-refusals.ts';
+import { evidenceOf, findingLine } from '../../service/audit/finding.ts';
+import { refusalEvidence } from '../../service/audit/mysql-refusals.ts';
+import { evidenceText } from '../../texts/evidence.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import type { Run } from '../drills/run-rung.ts';
-import { evidenceIn } from './evidence-zh.ts';
 import { atRight, padded, verdictWords } from './verdict-words.ts';
 import { wrap } from './wrap.ts';
 
@@ -44,14 +45,15 @@ export function verdictSentence({ verdict, findings, skipped }: Audit): string {
 /** Each check on its own line. */
 export function auditLines({ findings, skipped }: Audit, language: Language = 'en'): string {
   const say = verdictWords[language];
-  const judged = findings.map(({ check, verdict, count, worst, first }) => {
+  const judged = findings.map((finding) => {
+    const { check, verdict, count } = finding;
     const cases = count > 1 ? say.cases(count) : '';
-    const evidence = evidenceIn(language, worst ?? first ?? '');
+    const evidence = evidenceText(language, ...evidenceOf(finding));
     const detail = verdict === 'held' ? '' : `: ${evidence}${cases}`;
     return wrap(`  ${padded(say.verdicts[verdict], 9)} ${check}${detail}`, 79, '            ');
   });
   const notJudged = skipped.map(({ check, why }) =>
-    wrap(`  ${'–'.padEnd(9)} ${check}: ${evidenceIn(language, why)}`, 79, '            '),
+    wrap(`  ${'–'.padEnd(9)} ${check}: ${evidenceText(language, why)}`, 79, '            '),
   );
   return [...judged, ...notJudged].join('\n');
 }
@@ -60,7 +62,7 @@ export function auditLines({ findings, skipped }: Audit, language: Language = 'e
 export const failedFindings = ({ audit }: Pick<Run, 'audit'>): string[] =>
   audit.findings
     .filter(({ verdict }) => verdict !== 'held')
-    .map(({ check, worst, first }) => wrap(`    ${check}: ${worst ?? first}`, 79, '      '));
+    .map((finding) => wrap(`    ${findingLine(finding)}`, 79, '      '));
 
 /** The events that prove a violation, in order, and the rows that they left. */
 export function proofText({ check, events, rows }: Proof, language: Language = 'en'): string[] {
@@ -81,7 +83,7 @@ export function proofText({ check, events, rows }: Proof, language: Language = '
 
 /** How often MySQL refused a write that the lock had let through; no line when it did not. */
 export const mysqlLines = ({ result }: Run): string[] =>
-  [mysqlRefusalsText(result.refusedByMysql)].filter((text) => text !== '');
+  refusalEvidence(result.refusedByMysql).map((each) => evidenceText('en', each));
 
 /** The request that each pause stopped, and for how long. */
 export function pauseLines({ result: { pauses }, facts: { history = [] } }: Run): string[] {

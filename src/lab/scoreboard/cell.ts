@@ -1,7 +1,9 @@
 /** A cell of the scoreboard: what was seen when a rung met a fault, and nothing else. Pure. */
 import { audit } from '../../service/audit/audit.ts';
-import { mysqlRefusals, mysqlRefusalsText } from '../../service/audit/mysql-refusals.ts';
+import { evidenceOf, findingLine } from '../../service/audit/finding.ts';
+import { mysqlRefusals, refusalEvidence } from '../../service/audit/mysql-refusals.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
+import { evidenceText } from '../../texts/evidence.ts';
 import type { Audited } from '../drills/audited.ts';
 import {
   judgedFindings,
@@ -105,9 +107,9 @@ export function agreement({ plays }: Pick<Cell, 'plays'>): 'yes' | 'no' | 'unkno
 export function playOfRace({ verdict, asClaimed, evidence, facts }: PlayedRace): CellPlay {
   const findings = audit(facts).findings.filter((each) => each.verdict === 'violated');
   const broken = findings.map(({ check, count }) => ({ check, cases: count }));
-  const worst = findings.map(({ check, worst = '' }) => `${check}: ${worst}`);
-  const refused = mysqlRefusalsText(mysqlRefusals(facts));
-  const said = [...(verdict === 'unknown' || !asClaimed ? [evidence] : []), ...worst, refused];
+  const refused = evidenceText('en', ...refusalEvidence(mysqlRefusals(facts)));
+  const doubt = verdict === 'unknown' || !asClaimed ? [evidence] : [];
+  const said = [...doubt, ...findings.map(findingLine), refused];
   return { verdict, asClaimed, broken, evidence: joined(said) };
 }
 
@@ -120,7 +122,7 @@ export function playOfOutage(outage: Outage, audited: Audited): CellPlay {
   const doubts = findings.filter((each) => each.verdict === 'unknown');
   const surprises = [...wrongSales(outage), ...neverResumed(outage), ...wrongLocks(outage)];
   const claimed = outage.leavesLocks ? leftLocksTexts(outage) : [];
-  const missing = [...undecided(outage), ...doubts.map(({ check, first }) => `${check}: ${first}`)];
+  const missing = [...undecided(outage), ...doubts.map(findingLine)];
   const isBroken = violated.length > 0 || surprises.length > 0;
   const cost = {
     soldOn: soldMeanwhile(outage).sold > 0,
@@ -134,7 +136,7 @@ export function playOfOutage(outage: Outage, audited: Audited): CellPlay {
     broken: violated.map(({ check, count }) => ({ check, cases: count })),
     evidence: joined([
       ...surprises,
-      ...violated.map(({ worst = '' }) => worst),
+      evidenceText('en', ...violated.flatMap(evidenceOf)),
       ...claimed,
       ...missing,
     ]),

@@ -8,6 +8,7 @@ import type { Attempt } from '../../service/audit/facts.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
+import type { RecordedEvidence } from '../../texts/evidence.ts';
 import type { StepPlace } from '../../texts/text.ts';
 import type { Bilingual, ResultSummary } from './result.ts';
 import type { Second } from './seconds.ts';
@@ -181,15 +182,14 @@ export type RaceEvent =
       readonly says: Bilingual;
       readonly isWrong: boolean;
     }
-  | {
+  | (RecordedEvidence & {
       readonly kind: 'race-judged';
       readonly shows: CheckName;
       readonly verdict: Verdict;
       readonly isAsClaimed: boolean;
-      readonly evidence: string;
       readonly alsoBroken: readonly CheckName[];
       readonly proof?: Proof;
-    };
+    });
 
 export type Emitted =
   | {

@@ -37,6 +37,8 @@ export interface Judged<Own = unknown> {
   readonly conclusions?: readonly Bilingual[];
   /** One sentence for each reason of a verdict that is not `held`. */
   readonly reasons: readonly string[];
+  /** The same in Chinese, where it is known. */
+  readonly reasonsZh?: readonly string[];
   /** One sentence for each violation that the ladder claims, and that showed as it should. */
   readonly asClaimed?: readonly string[];
   /** Of an experiment about one promise: the others that broke, by the names of their checks. */

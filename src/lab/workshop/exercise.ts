@@ -14,6 +14,5 @@ export interface Exercise {
 /** A part of the contract suite. */
 export interface Contract {
   readonly file: 'locks' | 'queues' | 'inventories';
-  /** How the full names of its tests begin. */
-  readonly subject: string;
+  readonly rung: RungName;
 }

@@ -12,7 +12,7 @@ export const exercises = {
       },
     ],
     plays: ['race check-then-insert --rung mutex-per-user', 'run mutex-per-user'],
-    contract: { file: 'locks', subject: 'mutex-per-user' },
+    contract: { file: 'locks', rung: 'mutex-per-user' },
   },
   'own-your-lock': {
     rung: 'redis-atomic',
@@ -29,7 +29,7 @@ return 'released'`,
       },
     ],
     plays: ['race release-after-expiry --rung redis-atomic', 'run redis-atomic'],
-    contract: { file: 'locks', subject: 'redis-atomic' },
+    contract: { file: 'locks', rung: 'redis-atomic' },
   },
   'renew-it': {
     rung: 'redis-reentrant',
@@ -41,7 +41,7 @@ return 'released'`,
       },
     ],
     plays: ['race lease-expires-during-sale --rung redis-reentrant', 'run redis-reentrant'],
-    contract: { file: 'locks', subject: 'redis-reentrant' },
+    contract: { file: 'locks', rung: 'redis-reentrant' },
   },
   'fence-it': {
     rung: 'fenced',
@@ -53,7 +53,7 @@ return 'released'`,
       },
     ],
     plays: ['race paused-holder --rung fenced', 'run fenced'],
-    contract: { file: 'inventories', subject: 'fenced-by-redis' }, // It sells as `fenced` does.
+    contract: { file: 'inventories', rung: 'fenced-by-redis' }, // It sells as `fenced` does.
   },
   'claim-the-rest': {
     rung: 'lua-stream',
@@ -65,7 +65,7 @@ return 'released'`,
       },
     ],
     plays: ['trial worker-dies', 'run lua-stream'],
-    contract: { file: 'queues', subject: 'the queue of redis-commands' },
+    contract: { file: 'queues', rung: 'redis-commands' },
   },
   'harmless-retry': {
     rung: 'lua-stream',
@@ -80,7 +80,7 @@ return 'released'`,
       },
     ],
     plays: ['trial answer-lost', 'run lua-stream'],
-    contract: { file: 'inventories', subject: 'lua-stream' },
+    contract: { file: 'inventories', rung: 'lua-stream' },
   },
 } as const satisfies Record<string, Exercise>;
 

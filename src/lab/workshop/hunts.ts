@@ -5,8 +5,8 @@
 import type { CodeChange } from '../mutants/mutant.ts';
 import type { Contract, Exercise } from './exercise.ts';
 
-const script: Contract = { file: 'inventories', subject: 'lua-stream' };
-const stream: Contract = { file: 'queues', subject: 'the queue of redis-commands' };
+const script: Contract = { file: 'inventories', rung: 'lua-stream' };
+const stream: Contract = { file: 'queues', rung: 'redis-commands' };
 
 const hunt = (
   plays: readonly string[],

@@ -9,6 +9,13 @@ const SeenPlay = z.object({
   verdict: z.string().optional(),
   alsoBroken: z.array(z.string()).readonly().optional(),
   reasons: z.array(z.string()).readonly(),
+  inChinese: z
+    .object({
+      play: z.string(),
+      verdict: z.string().optional(),
+      reasons: z.array(z.string()).readonly(),
+    })
+    .optional(),
   replay: z.string().optional(),
 });
 

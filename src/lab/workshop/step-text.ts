@@ -1,7 +1,6 @@
 /** A step in a terminal: the question, and what a group may know of it so far. */
 import type { Verdict } from '../../service/domain.ts';
 import type { Language } from '../../texts/texts.ts';
-import { evidenceIn } from '../report/evidence-zh.ts';
 import { verdictWords } from '../report/verdict-words.ts';
 import { wrap } from '../report/wrap.ts';
 import type { Answer } from '../stage/result.ts';
@@ -68,8 +67,8 @@ const isVerdict = (word: string | undefined): word is Verdict =>
   word === 'held' || word === 'violated' || word === 'unknown';
 
 function seenLine(seen: Seen, language: Language): string {
-  const { play, answer, reasons } = seen;
-  const why = answer === 'unknown' ? reasons.map((each) => evidenceIn(language, each)) : [];
+  const { play, answer, reasons } = seenIn(language, seen);
+  const why = answer === 'unknown' ? reasons : [];
   const words = seenWords(seen, workshopTexts[language].asClaimed, language, why.join('; '));
   return [
     wrap(`  ${marks[answer]} ${play}`, 79, '    '),
@@ -77,16 +76,21 @@ function seenLine(seen: Seen, language: Language): string {
   ].join('\n');
 }
 
+/** In English where the Chinese is not known. */
+export const seenIn = (language: Language, seen: Seen): Seen =>
+  language === 'zh' ? { ...seen, ...seen.inChinese } : seen;
+
 /** The verdict of a play, whether it is as claimed, and what else broke. */
 export function seenWords(
-  { answer, verdict, alsoBroken = [] }: Seen,
+  seen: Seen,
   claims: Readonly<Record<Answer, string>>,
   language: Language,
   why = '',
 ): string {
   const say = verdictWords[language];
+  const { answer, verdict, alsoBroken = [] } = seenIn(language, seen);
   const claim = claims[answer];
-  const word = isVerdict(verdict) ? say.verdicts[verdict] : evidenceIn(language, verdict ?? '');
+  const word = isVerdict(verdict) ? say.verdicts[verdict] : verdict;
   const others = alsoBroken.length > 0 ? say.alsoBroken(alsoBroken, answer === 'yes') : '';
   const both = [word, claim, why].filter(Boolean).join(language === 'zh' ? '，' : ', ');
   return [both, others].filter(Boolean).join(language === 'zh' ? '；' : '; ');

@@ -49,6 +49,11 @@ const en = {
   broken: (name: string, broken: number, of: number) =>
     `${name}: not mended yet. ${broken} of ${of} plays are not as they must be.`,
   replay: 'replay',
+  contractOf: (rung: string, isOfQueue: boolean) =>
+    `the contract of ${isOfQueue ? 'the queue of ' : ''}${rung}`,
+  testsPassed: (passed: number, of: number) => `${passed} of ${of} tests passed`,
+  testFailed: (title: string) => `failed: ${title}`,
+  noTest: 'no test of it was run',
   score: (right: number, of: number) => `${right} of ${of} predictions were right.`,
   notes: 'N: the speaker’s notes',
   moves: '← →: the steps',
@@ -112,6 +117,10 @@ const zh: WorkshopText = {
   allMended: (name) => `${name}：修好了，每一项都符合要求。`,
   broken: (name, broken, of) => `${name}：还没修好，${of} 项里有 ${broken} 项不符合要求。`,
   replay: '回放',
+  contractOf: (rung, isOfQueue) => `${rung} 的${isOfQueue ? '队列的' : ''}契约测试`,
+  testsPassed: (passed, of) => `${of} 个测试通过了 ${passed} 个`,
+  testFailed: (title) => `没有通过：${title}`,
+  noTest: '没有运行它的任何测试',
   score: (right, of) => `${of} 个预测里对了 ${right} 个。`,
   notes: 'N：讲解要点',
   moves: '← →：切换步骤',

@@ -7,17 +7,25 @@ import { cpSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
+import type { Language } from '../../texts/texts.ts';
 import { labError } from '../errors.ts';
 import { reportFolderIn } from '../report/file-words.ts';
 import type { Answer } from '../stage/result.ts';
 import type { Contract, Exercise } from './exercise.ts';
 import { exerciseNamed } from './find-exercise.ts';
 import { type Mine, projectFolder } from './mine.ts';
+import { workshopTexts } from './texts.ts';
 
 /** A project whose commands are run: this one, or a copy of it. */
 export interface Project {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
+}
+
+interface SeenInChinese {
+  readonly play: string;
+  readonly verdict?: string | undefined;
+  readonly reasons: readonly string[];
 }
 
 export interface Seen {
@@ -28,6 +36,8 @@ export interface Seen {
   readonly verdict?: string | undefined;
   readonly alsoBroken?: readonly string[] | undefined;
   readonly reasons: readonly string[];
+  /** Of a contract, and of a race: the same in Chinese. Older files do not have it. */
+  readonly inChinese?: SeenInChinese | undefined;
   /** The page that shows it, step by step. */
   readonly replay?: string | undefined;
 }
@@ -82,6 +92,7 @@ const Result = z.object({
   verdict: z.string(),
   alsoBroken: z.array(z.string()).optional(),
   reasons: z.array(z.string()),
+  reasonsZh: z.array(z.string()).optional(),
 });
 
 /** @param isShown what it prints is shown too */
@@ -97,9 +108,11 @@ export async function verifyPlay(
   const folder = reportFolderIn(stdout);
   const play = { play: words.join(' '), printed: stdout };
   if (folder === undefined) return { ...play, answer: 'unknown', reasons: [lastLine(stderr)] };
-  const result = Result.parse(JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8')));
+  const read: unknown = JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8'));
+  const { reasonsZh, ...result } = Result.parse(read);
   const answer = answers[exitCode ?? 2] ?? 'unknown';
-  return { ...play, answer, ...result, replay: join(folder, 'index.html') };
+  const inChinese = reasonsZh && { inChinese: { play: words.join(' '), reasons: reasonsZh } };
+  return { ...play, answer, ...result, ...inChinese, replay: join(folder, 'index.html') };
 }
 
 const answers: Readonly<Record<number, Answer>> = { 0: 'yes', 1: 'no' };
@@ -112,10 +125,12 @@ const Report = z.object({
   ),
 });
 
-/** Its sentences have a Chinese form in `evidenceIn`. */
-async function verifyContract({ folder }: Project, { file, subject }: Contract): Promise<Seen> {
+async function verifyContract({ folder }: Project, contract: Contract): Promise<Seen> {
+  const { file, rung } = contract;
   const report = join(folder, 'contract.json');
   const path = `test/contracts/${file}.test.ts`;
+  /** How the full names of its tests begin. */
+  const subject = file === 'queues' ? `the queue of ${rung}` : rung;
   const chosen = [
     '--testNamePattern',
     `^${subject} `,
@@ -129,21 +144,34 @@ async function verifyContract({ folder }: Project, { file, subject }: Contract):
     ['run', '--project', 'contracts', path, ...chosen],
     { cwd: folder, env: file === 'locks' ? { LOCKS: subject } : {}, reject: false },
   );
-  const play = `the contract of ${subject}`;
-  if (!existsSync(report)) return { play, answer: 'unknown', reasons: [lastLine(stderr)] };
+  if (!existsSync(report)) {
+    const play = nameOf(contract, 'en');
+    const reasons = [lastLine(stderr)];
+    const inChinese = { play: nameOf(contract, 'zh'), reasons };
+    return { play, answer: 'unknown', reasons, inChinese };
+  }
   const { testResults } = Report.parse(JSON.parse(readFileSync(report, 'utf8')));
   const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
-  return { play, ...judged(tests.filter(({ status }) => ['passed', 'failed'].includes(status))) };
+  const run = tests.filter(({ status }) => ['passed', 'failed'].includes(status));
+  return seenOf(contract, run);
 }
 
 type Test = { readonly title: string; readonly status: string };
 
-function judged(tests: readonly Test[]): Pick<Seen, 'answer' | 'verdict' | 'reasons'> {
-  if (tests.length === 0) return { answer: 'unknown', reasons: ['no test of it was run'] };
+const nameOf = ({ file, rung }: Contract, language: Language): string =>
+  workshopTexts[language].contractOf(rung, file === 'queues');
+
+export function seenOf(contract: Contract, tests: readonly Test[]): Seen {
   const failed = tests.filter(({ status }) => status === 'failed');
-  return {
-    answer: failed.length === 0 ? 'yes' : 'no',
-    verdict: `${tests.length - failed.length} of ${tests.length} tests passed`,
-    reasons: failed.map(({ title }) => `failed: ${title}`),
+  const isRun = tests.length > 0;
+  const told = (language: Language) => {
+    const say = workshopTexts[language];
+    return {
+      play: nameOf(contract, language),
+      ...(isRun && { verdict: say.testsPassed(tests.length - failed.length, tests.length) }),
+      reasons: isRun ? failed.map(({ title }) => say.testFailed(title)) : [say.noTest],
+    };
   };
+  const answer = failed.length === 0 ? 'yes' : 'no';
+  return { answer: isRun ? answer : 'unknown', ...told('en'), inChinese: told('zh') };
 }

@@ -1,6 +1,5 @@
 /** What a race has shown: the verdict on the promise that it is about, and the proof. */
 
-import { evidenceIn } from '../../lab/report/evidence-zh.ts';
 import type { Proof } from '../../service/audit/evidence.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { isRung } from './ladder-rows.ts';
@@ -46,7 +45,9 @@ export function JudgedRace({ race: { judged, rung }, predicted }: Judged) {
             <b>{words.alsoBroken}</b> {checkNames(also)}
           </span>
         )}
-        {judged.evidence && <p>{evidenceIn(language.value, judged.evidence)}</p>}
+        {judged.evidence && (
+          <p>{(language.value === 'zh' && judged.evidenceZh) || judged.evidence}</p>
+        )}
       </section>
       {judged.proof && judged.proof.events.length > 0 && <ProofOfRace proof={judged.proof} />}
       {isRung(rung) && <p class="lesson">{ladder.value.rungs[rung].lesson}</p>}

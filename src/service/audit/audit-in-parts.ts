@@ -1,23 +1,25 @@
 /** The audit of a voucher whose facts are read in parts: it takes as much memory as one part. */
 import type { Connections } from '../connections/connections.ts';
 import type { Verdict } from '../domain.ts';
-import { type Audit, audit, worstOf } from './audit.ts';
+import { audit, auditInEnglish, worstOf } from './audit.ts';
 import { collectInParts } from './collect-in-parts.ts';
 import { type Facts, usersWithSeveralOrders } from './facts.ts';
 import type { Finding } from './finding.ts';
 
 /** Which case is the worst is not known: each part has its own. */
 type PartFinding = Pick<Finding, 'check' | 'verdict' | 'count' | 'first'>;
+type InEnglish = ReturnType<typeof auditInEnglish>;
 
+/** What the service answers: its sentences are in English. */
 export interface VoucherAudit {
   readonly verdict: Verdict;
   readonly initialStock: number;
   readonly stock: number;
   readonly orders: number;
   readonly usersWithTwoOrders: number;
-  readonly findings: readonly PartFinding[];
+  readonly findings: InEnglish['findings'];
   /** The checks that were not made, and why. */
-  readonly skipped: Audit['skipped'];
+  readonly skipped: InEnglish['skipped'];
 }
 
 /** From MySQL and Redis alone. Null when there is no such voucher. */
@@ -37,7 +39,9 @@ export async function auditInParts(
   const { initialStock, mysql } = whole;
   const numbers = { initialStock, stock: mysql.stock, orders: mysql.sold ?? 0 };
   const verdict = worstOf(findings.map((each) => each.verdict));
-  return { verdict, ...numbers, usersWithTwoOrders, findings, skipped: audit(whole).skipped };
+  const { skipped } = audit(whole);
+  const inEnglish = auditInEnglish({ findings, skipped });
+  return { verdict, ...numbers, usersWithTwoOrders, ...inEnglish };
 }
 
 /** Every part has the same checks. */

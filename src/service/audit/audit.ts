@@ -11,7 +11,8 @@ import { progress } from './checks/progress.ts';
 import { redisMatchesMysql } from './checks/redis-matches-mysql.ts';
 import { responsesMatchDatabase } from './checks/responses-match-database.ts';
 import type { Facts } from './facts.ts';
-import { type Finding, judge } from './finding.ts';
+import { type Finding, findingInEnglish, judge } from './finding.ts';
+import { type Evidence, inEnglish } from './sentences.ts';
 
 export const checks: readonly Check[] = [
   noOversell,
@@ -27,7 +28,7 @@ export const checks: readonly Check[] = [
 
 export interface Skipped {
   readonly check: CheckName;
-  readonly why: string;
+  readonly why: Evidence;
 }
 
 export interface Audit {
@@ -55,3 +56,9 @@ export function worstOf(verdicts: readonly Verdict[]): Verdict {
   if (verdicts.includes('violated')) return 'violated';
   return verdicts.includes('unknown') ? 'unknown' : 'held';
 }
+
+/** For files and for answers of the service, which are in English. */
+export const auditInEnglish = ({ findings, skipped }: Pick<Audit, 'findings' | 'skipped'>) => ({
+  findings: findings.map(findingInEnglish),
+  skipped: skipped.map(({ check, why }) => ({ check, why: inEnglish(why) })),
+});

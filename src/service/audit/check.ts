@@ -3,20 +3,20 @@ import type { CheckName } from '../domain.ts';
 import type { CheckpointName } from '../trace/checkpoints.ts';
 import type { HistoryEvent } from '../trace/history.ts';
 import type { Facts } from './facts.ts';
+import type { Evidence } from './sentences.ts';
 
 /**
- * One violation: a sentence with its evidence, how bad it is beside the others, and the orders that
- * prove it.
+ * One violation: its evidence, how bad it is beside the others, and the orders that prove it.
  */
 export interface Case {
-  readonly evidence: string;
+  readonly evidence: Evidence;
   readonly severity: number;
   readonly orders?: readonly string[];
 }
 
 /** Facts that neither prove the promise nor a violation: the verdict is `unknown`. */
 export interface Undecided {
-  readonly undecided: string;
+  readonly undecided: Evidence;
 }
 
 /** An event of the history, or a checkpoint that was reached. */
@@ -25,7 +25,7 @@ export type EventKind = HistoryEvent['event'] | CheckpointName;
 export interface Check {
   readonly name: CheckName;
   /** Why these facts cannot be judged by this check; null when they can. */
-  skip(facts: Facts): string | null;
+  skip(facts: Facts): Evidence | null;
   /** Every violation; or why these facts decide nothing. */
   cases(facts: Facts): readonly Case[] | Undecided;
   /** The kinds of events that prove a violation. */
@@ -33,8 +33,8 @@ export interface Check {
 }
 
 /** Reasons to skip that several checks share. */
-export const needsAttempts = ({ attempts }: Facts): string | null =>
-  attempts ? null : 'the answers of the clients were not kept';
+export const needsAttempts = ({ attempts }: Facts): Evidence | null =>
+  attempts ? null : ['no-answers'];
 
 export const never = (): null => null;
 

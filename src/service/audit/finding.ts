@@ -5,21 +5,22 @@
 import type { CheckName, Verdict } from '../domain.ts';
 import type { Check } from './check.ts';
 import type { Facts } from './facts.ts';
+import { type Evidence, inEnglish } from './sentences.ts';
 
 export interface Finding {
   readonly check: CheckName;
   readonly verdict: Verdict;
   /** The number of violations. */
   readonly count: number;
-  readonly first?: string;
-  readonly worst?: string;
+  readonly first?: Evidence;
+  readonly worst?: Evidence;
   /** The orders that prove the worst. */
   readonly orders?: readonly string[];
 }
 
 /** A check that throws, or whose facts are not complete, is `unknown` and never a pass. */
 export function judge(check: Check, facts: Facts): Finding {
-  const unknown = (first: string): Finding => ({
+  const unknown = (first: Evidence): Finding => ({
     check: check.name,
     verdict: 'unknown',
     count: 0,
@@ -29,7 +30,7 @@ export function judge(check: Check, facts: Facts): Finding {
   try {
     cases = check.cases(facts);
   } catch (error) {
-    return unknown(`the check itself failed: ${error}`);
+    return unknown(['check-failed', String(error)]);
   }
   if ('undecided' in cases) return unknown(cases.undecided);
   const [first] = cases;
@@ -44,3 +45,22 @@ export function judge(check: Check, facts: Facts): Finding {
     orders: worst.orders ?? [],
   };
 }
+
+export const findingInEnglish = ({ check, verdict, count, first, worst, orders }: Finding) => ({
+  check,
+  verdict,
+  count,
+  ...(first && { first: inEnglish(first) }),
+  ...(worst && { worst: inEnglish(worst) }),
+  ...(orders && { orders }),
+});
+
+/** The worst case, or why it could not tell; nothing when the check held. */
+export const evidenceOf = ({ worst, first }: Pick<Finding, 'worst' | 'first'>): Evidence[] => {
+  const shown = worst ?? first;
+  return shown ? [shown] : [];
+};
+
+/** `no-oversell: 2 orders for 1 in stock` */
+export const findingLine = (finding: Pick<Finding, 'check' | 'worst' | 'first'>): string =>
+  `${finding.check}: ${evidenceOf(finding).map(inEnglish).join('')}`;

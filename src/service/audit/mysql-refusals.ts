@@ -1,5 +1,6 @@
 /** The writes that MySQL refused after a lock had let two requests through. */
 import type { Facts } from './facts.ts';
+import type { Evidence } from './sentences.ts';
 
 export interface MysqlRefusals {
   /** By the fence: a newer lease was granted. */
@@ -16,11 +17,6 @@ export function mysqlRefusals({ history = [] }: Pick<Facts, 'history'>): MysqlRe
   return { staleFence: fenced.length, duplicate: duplicates.length };
 }
 
-/** A sentence for people; empty when MySQL refused nothing. */
-export function mysqlRefusalsText({ staleFence, duplicate }: MysqlRefusals): string {
-  const counts = [
-    staleFence > 0 ? `${staleFence} by the fence` : '',
-    duplicate > 0 ? `${duplicate} by the unique key` : '',
-  ].filter((text) => text !== '');
-  return counts.length > 0 ? `writes that MySQL refused: ${counts.join(', ')}` : '';
-}
+/** Nothing when MySQL refused nothing. */
+export const refusalEvidence = ({ staleFence, duplicate }: MysqlRefusals): Evidence[] =>
+  staleFence + duplicate > 0 ? [['writes-refused-by-mysql', staleFence, duplicate]] : [];

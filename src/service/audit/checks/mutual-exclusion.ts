@@ -7,12 +7,13 @@ import type { HistoryEvent } from '../../trace/history.ts';
 import type { Case, Check, Undecided } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 import { type Section, sectionsOf } from '../sections.ts';
+import type { LockEventGap, Stay } from '../sentences.ts';
 
 export const mutualExclusion: Check = {
   name: 'mutual-exclusion',
   skip({ locked, history }) {
-    if (!locked) return 'this rung has no lock that should exclude others';
-    return history ? null : 'no history was kept';
+    if (!locked) return ['no-excluding-lock'];
+    return history ? null : ['no-history'];
   },
   cases(facts) {
     const cases = [...overlaps(facts), ...fencesOutOfOrder(facts)];
@@ -23,16 +24,21 @@ export const mutualExclusion: Check = {
 
 function overlaps({ history = [] }: Facts): Case[] {
   const start = BigInt(history[0]?.at ?? 0);
-  const at = (time: bigint) => `${(Number(time - start) / 1_000_000).toFixed(1)} ms`;
-  const text = ({ userId, orderId, instance, from, to }: Section) =>
-    `user ${userId} on ${instance} from ${at(from)} to ${at(to)} (order ${orderId})`;
+  const at = (time: bigint) => (Number(time - start) / 1_000_000).toFixed(1);
+  const stay = ({ userId, orderId, instance, from, to }: Section): Stay => ({
+    userId,
+    orderId,
+    instance,
+    from: at(from),
+    to: at(to),
+  });
   const cases: Case[] = [];
   const inside = new Map<string, Section>();
   for (const section of sectionsOf(history)) {
     const other = inside.get(section.resource);
     if (other && section.from < other.to)
       cases.push({
-        evidence: `${section.resource}: ${text(other)}, and ${text(section)}`,
+        evidence: ['sections-overlap', section.resource, stay(other), stay(section)],
         severity: 1,
         orders: [other.orderId, section.orderId],
       });
@@ -47,11 +53,14 @@ function fencesOutOfOrder({ history = [] }: Facts): Case[] {
   const writes = history
     .filter(({ event }) => event === 'committed')
     .flatMap(({ orderId }) => byOrder.get(orderId) ?? []);
-  return [...notGrowing(grants, 'was granted'), ...notGrowing(writes, 'wrote with')];
+  return [...notGrowing(grants, 'fence-granted-after'), ...notGrowing(writes, 'fence-wrote-after')];
 }
 
 /** Each fence that is not larger than an earlier one of another order on the same resource. */
-function notGrowing(grants: readonly HistoryEvent[], did: string): Case[] {
+function notGrowing(
+  grants: readonly HistoryEvent[],
+  key: 'fence-granted-after' | 'fence-wrote-after',
+): Case[] {
   const cases: Case[] = [];
   const largest = new Map<string, HistoryEvent>();
   for (const grant of grants) {
@@ -60,7 +69,7 @@ function notGrowing(grants: readonly HistoryEvent[], did: string): Case[] {
     if (!before || BigInt(fence) > BigInt(before.fence ?? 0)) largest.set(resource, grant);
     else if (before.orderId !== orderId)
       cases.push({
-        evidence: `${resource}: order ${orderId} ${did} the fence ${fence} after order ${before.orderId} ${did} the fence ${before.fence}`,
+        evidence: [key, { resource, earlier: fenceOf(before), later: fenceOf(grant) }],
         severity: 1,
         orders: [before.orderId, orderId],
       });
@@ -68,13 +77,15 @@ function notGrowing(grants: readonly HistoryEvent[], did: string): Case[] {
   return cases;
 }
 
+const fenceOf = ({ orderId, fence = '0' }: HistoryEvent) => ({ orderId, fence });
+
 /**
  * A section that the history does not have cannot overlap: so each order that was inside needs the
  * grant of its lock, and each refusal as busy its denial.
  */
 export function incomplete(facts: Facts): Undecided | null {
   const { history = [], historyHasGap, attempts = [] } = facts;
-  if (historyHasGap) return { undecided: 'the history has a gap' };
+  if (historyHasGap) return { undecided: ['history-gap'] };
   const accepted = attempts.filter(({ outcome }) => outcome === 'accepted');
   const sold = [
     ...accepted.map(({ orderId }) => orderId ?? ''),
@@ -83,11 +94,10 @@ export function incomplete(facts: Facts): Undecided | null {
   const byOrder = Map.groupBy(history, ({ orderId }) => orderId);
   const isGranted = (id: string) => byOrder.get(id)?.some(({ event }) => event === 'granted');
   const withoutGrant = sold.find((id) => !isGranted(id));
-  if (withoutGrant !== undefined)
-    return { undecided: `the history has no grant of the lock for order ${withoutGrant}` };
+  if (withoutGrant !== undefined) return { undecided: ['grant-not-recorded', withoutGrant] };
   for (const [id, events] of byOrder) {
-    const missing = missingEvent(events);
-    if (missing) return { undecided: `the history has ${missing} for order ${id}` };
+    const gap = gapIn(events);
+    if (gap) return { undecided: ['lock-events-incomplete', gap, id] };
   }
   return null;
 }
@@ -96,7 +106,7 @@ export function incomplete(facts: Facts): Undecided | null {
 const refusedInside: readonly (string | undefined)[] = ['already-ordered', 'sold-out'];
 
 /** What the events of one order say must have happened, and do not have. */
-function missingEvent(events: readonly HistoryEvent[]): string | null {
+function gapIn(events: readonly HistoryEvent[]): LockEventGap | null {
   const count = (wanted: string) => events.filter(({ event }) => event === wanted).length;
   const ended = (wanted: readonly (string | undefined)[]) =>
     events.some(({ event, reason }) => event === 'refused' && wanted.includes(reason));
@@ -105,10 +115,10 @@ function missingEvent(events: readonly HistoryEvent[]): string | null {
   ).length;
   const isRequested = count('requested') > 0;
   const grants = count('granted');
-  if (Math.max(entered, count('releasing')) > grants) return 'too few grants of the lock';
-  if (isRequested && grants === 0 && ended(refusedInside)) return 'no grant of the lock';
-  if (isRequested && ended(['busy']) && count('denied') === 0) return 'no denial of the lock';
+  if (Math.max(entered, count('releasing')) > grants) return 'few-grants';
+  if (isRequested && grants === 0 && ended(refusedInside)) return 'no-grant';
+  if (isRequested && ended(['busy']) && count('denied') === 0) return 'no-denial';
   const requests = events.filter(({ resource }) => resource !== undefined);
   const ids = new Set(requests.map(({ requestId }) => requestId));
-  return ids.size > 1 ? 'the lock events of two requests' : null;
+  return ids.size > 1 ? 'two-requests' : null;
 }

@@ -4,6 +4,7 @@
  */
 import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
 import { confirmed, type Facts, firstOrderOf, type OrderRow } from '../facts.ts';
+import type { Evidence } from '../sentences.ts';
 
 export const noLostOrders: Check = {
   name: 'no-lost-orders',
@@ -18,29 +19,26 @@ export const noLostOrders: Check = {
       if (outcome !== 'accepted') continue;
       const row = rows.get(orderId);
       if (!row && queued.has(orderId)) isQueued = true;
-      const fault = row
-        ? unprovenFailure(row, facts)
-        : queued.has(orderId)
-          ? null
-          : 'does not exist';
-      if (fault === null) continue;
-      const evidence = `order ${orderId} of user ${userId} was accepted (request ${requestId}) and ${fault}`;
+      const isLost = row ? isUnprovenFailure(row, facts) : !queued.has(orderId);
+      if (!isLost) continue;
+      const evidence: Evidence = row
+        ? ['accepted-order-failed', orderId, userId, requestId, row.reason]
+        : ['accepted-order-missing', orderId, userId, requestId];
       cases.push({ evidence, severity: 1, orders: [orderId] });
     }
     const isEarly = cases.length === 0 && isQueued;
-    return isEarly ? { undecided: 'accepted orders are still queued' } : cases;
+    return isEarly ? { undecided: ['accepted-orders-queued'] } : cases;
   },
   evidence: ['claimed', 'delivered', ...outcomes],
 };
 
-/** Null for a confirmed order, for a replayed one, and for one whose user has another order. */
-function unprovenFailure({ status, reason, userId, id }: OrderRow, facts: Facts): string | null {
-  if (status === 'confirmed') return null;
+/** Not of a confirmed order, of a replayed one, and of one whose user has another order. */
+function isUnprovenFailure({ status, reason, userId, id }: OrderRow, facts: Facts): boolean {
+  if (status === 'confirmed') return false;
   const others = confirmed(facts);
   const firstOf = firstOrderOf(facts);
   const isReplayed = others.some((order) => order.userId === userId && firstOf(order.id) === id);
-  if (isReplayed) return null;
+  if (isReplayed) return false;
   const hasAnother = others.some((order) => order.userId === userId && order.id !== id);
-  if (reason === 'user-has-another-order' && hasAnother) return null;
-  return `failed (${reason}), and no other order explains it`;
+  return !(reason === 'user-has-another-order' && hasAnother);
 }

@@ -16,14 +16,14 @@ export const noOversell: Check = {
     const cases: Omit<Case, 'orders'>[] = [];
     if (sold > initialStock)
       cases.push({
-        evidence: `${sold} orders for ${initialStock} in stock`,
+        evidence: ['more-orders-than-stock', sold, initialStock],
         severity: sold - initialStock,
       });
     if (mysql.stock < 0)
-      cases.push({ evidence: `stock is ${mysql.stock}`, severity: -mysql.stock });
+      cases.push({ evidence: ['stock-below-zero', mysql.stock], severity: -mysql.stock });
     if (gap !== 0)
       cases.push({
-        evidence: `stock ${mysql.stock} + ${sold} orders is not ${initialStock}`,
+        evidence: ['stock-and-orders-differ', mysql.stock, sold, initialStock],
         severity: Math.abs(gap),
       });
     const orders = cases.length > 0 ? guilty(facts, gap) : [];
@@ -38,12 +38,14 @@ function unitsWithoutOrder(facts: Facts): Case[] {
   if (!unitOrders) return [];
   const ids = new Set(confirmed(facts).map(({ id }) => id));
   const sold = new Set(unitOrders);
-  const caseOf = (id: string, evidence: string) => ({ evidence, severity: 1, orders: [id] });
+  const caseOf = (key: 'unit-without-order' | 'order-without-unit', id: string): Case => ({
+    evidence: [key, id],
+    severity: 1,
+    orders: [id],
+  });
   return [
-    ...unitOrders
-      .filter((id) => !ids.has(id))
-      .map((id) => caseOf(id, `a unit is sold to order ${id}, which does not exist`)),
-    ...[...ids].filter((id) => !sold.has(id)).map((id) => caseOf(id, `order ${id} has no unit`)),
+    ...unitOrders.filter((id) => !ids.has(id)).map((id) => caseOf('unit-without-order', id)),
+    ...[...ids].filter((id) => !sold.has(id)).map((id) => caseOf('order-without-unit', id)),
   ];
 }
 

@@ -25,7 +25,7 @@ export const noPhantomOrders: Check = {
     return mysql.orders
       .filter(({ id, userId }) => !accepted.has(firstOf(id)) && !isExplained(userId))
       .map(({ id, userId }) => ({
-        evidence: `order ${id} of user ${userId} belongs to no attempt`,
+        evidence: ['order-without-attempt', id, userId],
         severity: 1,
         orders: [id],
       }));

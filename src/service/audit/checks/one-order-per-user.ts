@@ -5,7 +5,7 @@ import { confirmed } from '../facts.ts';
 
 export const oneOrderPerUser: Check = {
   name: 'one-order-per-user',
-  skip: ({ onePerUser }) => (onePerUser ? null : 'this rung does not promise it'),
+  skip: ({ onePerUser }) => (onePerUser ? null : ['not-promised']),
   cases(facts) {
     const byUser = Map.groupBy(confirmed(facts), ({ userId }) => userId);
     return [...byUser]
@@ -13,7 +13,7 @@ export const oneOrderPerUser: Check = {
       .map(([userId, orders]) => {
         const ids = orders.map(({ id }) => id);
         return {
-          evidence: `user ${userId} has ${ids.length} orders: ${shortList(ids)}`,
+          evidence: ['user-has-orders', userId, ids.length, ids.slice(0, 2)],
           severity: ids.length,
           orders: ids.slice(0, 2),
         };
@@ -21,9 +21,3 @@ export const oneOrderPerUser: Check = {
   },
   evidence: ['after-check', 'accepted'],
 };
-
-/** The first two ids, and how many more there are. */
-function shortList(ids: readonly string[]): string {
-  const more = ids.length > 2 ? ` and ${ids.length - 2} more` : '';
-  return `${ids.slice(0, 2).join(', ')}${more}`;
-}

@@ -9,6 +9,7 @@ import type { HistoryEvent } from '../../trace/history.ts';
 import type { Case, Check, Undecided } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 import { sectionsOf } from '../sections.ts';
+import type { Evidence } from '../sentences.ts';
 import { incomplete } from './mutual-exclusion.ts';
 
 /** A free lock must be noticed within this time; a polling lock needs some milliseconds. */
@@ -18,8 +19,7 @@ const wakeUpMs = 1_000;
 
 export const progress: Check = {
   name: 'progress',
-  skip: ({ attempts, history }) =>
-    attempts || history ? null : 'neither answers nor history were kept',
+  skip: ({ attempts, history }) => (attempts || history ? null : ['neither-answers-nor-history']),
   cases(facts) {
     const cases = facts.locked ? unnoticed(facts) : [];
     if (cases.length > 0) return cases;
@@ -34,7 +34,7 @@ function nobodyBought(facts: Facts): Undecided | null {
   const isSold = confirmed(facts).length > 0 || (redis?.queued.length ?? 0) > 0;
   if (isSold || attempts.length === 0 || initialStock === 0) return null;
   const reason = attempts.find(({ outcome }) => outcome !== 'accepted')?.reason ?? 'no reason';
-  return { undecided: `nobody bought although stock was left; the first answer was: ${reason}` };
+  return { undecided: ['nobody-bought-of-stock', reason] };
 }
 
 /** Requests that did not notice in time that the lock was free. */
@@ -46,10 +46,10 @@ function unnoticed({ history = [] }: Facts): Case[] {
     if (mostMs === undefined) return [];
     const freeMs = freeForMs(answer, history, sections);
     if (freeMs < mostMs && !wasNeverHeld(answer, ofLocks)) return [];
-    const evidence =
+    const evidence: Evidence =
       answer.event === 'denied'
-        ? `user ${answer.userId} was refused as busy although no other purchase was using the lock`
-        : `user ${answer.userId} got the lock ${Math.round(freeMs)} ms after it was free`;
+        ? ['busy-beside-unused-lock', answer.userId]
+        : ['granted-late', answer.userId, Math.round(freeMs)];
     return [
       { evidence, severity: 1, orders: [...blamed(answer, history, sections), answer.orderId] },
     ];

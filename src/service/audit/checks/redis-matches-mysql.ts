@@ -7,15 +7,15 @@ import { confirmed, type Facts } from '../facts.ts';
 
 export const redisMatchesMysql: Check = {
   name: 'redis-matches-mysql',
-  skip: ({ redis }) => (redis ? null : 'Redis keeps no stock of this sale'),
+  skip: ({ redis }) => (redis ? null : ['no-stock-in-redis']),
   cases(facts) {
     const { redis, mysql } = facts;
-    if (!redis || redis.queued.length > 0) return { undecided: 'orders are still queued' };
-    if (redis.isMoving) return { undecided: 'the sale is running: Redis changed meanwhile' };
+    if (!redis || redis.queued.length > 0) return { undecided: ['orders-queued'] };
+    if (redis.isMoving) return { undecided: ['redis-moves'] };
     const cases = [...buyersWithoutOrder(facts), ...ordersWithoutBuyer(facts)];
     if (redis.stock !== mysql.stock)
       cases.unshift({
-        evidence: `the stock is ${redis.stock ?? 'missing'} in Redis and ${mysql.stock} in MySQL`,
+        evidence: ['stocks-differ', redis.stock, mysql.stock],
         severity: Math.abs((redis.stock ?? 0) - mysql.stock),
         orders: [...cases.flatMap(({ orders = [] }) => orders), ...diedInside(facts)],
       });
@@ -38,9 +38,8 @@ function buyersWithoutOrder(facts: Facts): Case[] {
   return Object.entries(facts.redis?.buyers ?? {}).flatMap(([userId, id]) => {
     const ids = (byUser.get(userId) ?? []).map((order) => order.id);
     if (ids.includes(id)) return [];
-    const inMysql = ids.length > 0 ? `order ${ids.join(', ')}` : 'no order of this user';
-    const evidence = `Redis sold order ${id} to user ${userId}, MySQL has ${inMysql}`;
-    return [{ evidence, severity: 1, orders: [id, ...ids] }];
+    const orders = [id, ...ids];
+    return [{ evidence: ['buyer-without-order', userId, id, ids], severity: 1, orders }];
   });
 }
 
@@ -50,7 +49,7 @@ function ordersWithoutBuyer(facts: Facts): Case[] {
   return confirmed(facts)
     .filter(({ userId }) => buyers[userId] === undefined)
     .map(({ id, userId }) => ({
-      evidence: `MySQL has order ${id} of user ${userId}, who is no buyer in Redis`,
+      evidence: ['order-without-buyer', id, userId],
       severity: 1,
       orders: [id],
     }));

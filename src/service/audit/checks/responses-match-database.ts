@@ -51,9 +51,12 @@ function wrongOwner({ attempts = [], mysql, redis }: Facts): Case[] {
   };
   return attempts.filter(isWrong).map((attempt) => {
     const { userId, orderId, outcome, reason } = attempt;
-    const owner = owners.get(orderId ?? '') ?? 'nobody';
-    const evidence = `user ${userId} was answered ${reason ?? outcome} with order ${orderId}, which belongs to ${owner}`;
-    return { evidence, severity: 1, orders: ordersOf(attempt) };
+    const owner = owners.get(orderId ?? '') ?? null;
+    return {
+      evidence: ['answered-with-foreign-order', userId, reason ?? outcome, orderId, owner],
+      severity: 1,
+      orders: ordersOf(attempt),
+    };
   });
 }
 
@@ -73,8 +76,13 @@ function soldOutTooEarly(facts: Facts): Case[] {
     const lastNeeded = forSale === 0 ? 0n : takers[forSale - 1];
     if (lastNeeded !== undefined && answeredAt(attempt) >= lastNeeded) return [];
     const before = takers.filter((at) => at < answeredAt(attempt)).length;
-    const evidence = `user ${attempt.userId} was answered sold-out, but at most ${before} of ${forSale} could be taken by then`;
-    return [{ evidence, severity: forSale - before, orders: ordersOf(attempt) }];
+    return [
+      {
+        evidence: ['sold-out-too-early', attempt.userId, before, forSale],
+        severity: forSale - before,
+        orders: ordersOf(attempt),
+      },
+    ];
   });
 }
 
@@ -116,7 +124,7 @@ function orderedTooEarly({ attempts = [] }: Facts): Case[] {
     .filter(({ reason }) => reason === 'already-ordered')
     .filter((attempt) => answeredAt(attempt) < (orderedAt.get(attempt.orderId ?? '') ?? 0n))
     .map((attempt) => ({
-      evidence: `user ${attempt.userId} was answered already-ordered (order ${attempt.orderId}) before that order was requested`,
+      evidence: ['already-ordered-too-early', attempt.userId, attempt.orderId],
       severity: 1,
       orders: ordersOf(attempt),
     }));
@@ -134,7 +142,7 @@ function soldAfterSoldOut({ attempts = [], mysql, stocks = [] }: Facts): Case[] 
   return attempts
     .filter((attempt) => attempt.outcome === 'accepted' && isLater(attempt))
     .map((attempt) => ({
-      evidence: `order ${attempt.orderId} of user ${attempt.userId} was requested and accepted after "sold out" had been answered`,
+      evidence: ['sold-after-sold-out', attempt.orderId, attempt.userId],
       severity: 1,
       orders: ordersOf(attempt),
     }));
@@ -154,9 +162,15 @@ function historyDisagrees({ attempts = [], history = [] }: Facts): Case[] {
     const own = all.filter(isAbout(attempt));
     const mayHaveNone = own.length === 0 && (all.length === 0 || attempt.outcome === 'refused');
     if (mayHaveNone || own.some(agreesWith(attempt))) return [];
-    const [answered, last] = [answerText(attempt), answerText(own.at(-1))];
-    const evidence = `request ${attempt.requestId} was answered ${answered}, and the history says ${last}`;
-    return [{ evidence, severity: 1, orders: all.slice(-1).map(({ orderId }) => orderId) }];
+    const last = own.at(-1);
+    const inHistory = last ? { outcome: String(last.event), orderId: last.orderId } : null;
+    return [
+      {
+        evidence: ['history-says-another-outcome', attempt.requestId, answerOf(attempt), inHistory],
+        severity: 1,
+        orders: all.slice(-1).map(({ orderId }) => orderId),
+      },
+    ];
   });
 }
 
@@ -166,11 +180,7 @@ const agreesWith =
   (event: HistoryEvent): boolean =>
     event.event === outcome && (outcome !== 'accepted' || event.orderId === orderId);
 
-function answerText(known: HistoryEvent | Attempt | undefined): string {
-  if (known === undefined) return 'nothing';
-  const outcome = 'event' in known ? known.event : known.outcome;
-  return outcome === 'accepted' ? `accepted (order ${known.orderId})` : outcome;
-}
+const answerOf = ({ outcome, orderId }: Attempt) => ({ outcome, orderId });
 
 /** Of the same instance, where it is known. It records its outcome before it answers. */
 const isAbout =

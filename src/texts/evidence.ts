@@ -1,0 +1,23 @@
+/** What a verdict rests on, as a sentence. */
+import { sentenceIn } from '../service/audit/sentences.ts';
+import { evidenceEn, type LabEvidence } from './evidence-en.ts';
+import { evidenceZh } from './evidence-zh.ts';
+import type { Language } from './texts.ts';
+
+const sentences = { en: evidenceEn, zh: evidenceZh } as const;
+
+/** One after the other, where there are several. */
+export const evidenceText = (language: Language, ...found: readonly LabEvidence[]): string =>
+  found.map((each) => sentenceIn(sentences[language], each)).join(language === 'zh' ? '；' : '; ');
+
+/** In a file or an event, the evidence is a sentence in each language. */
+export interface RecordedEvidence {
+  readonly evidence: string;
+  /** Missing in older files. */
+  readonly evidenceZh?: string;
+}
+
+export const recordedEvidence = (found: readonly LabEvidence[]) => ({
+  evidence: evidenceText('en', ...found),
+  evidenceZh: evidenceText('zh', ...found),
+});
