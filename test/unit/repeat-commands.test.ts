@@ -1,0 +1,110 @@
+/** The command that repeats what a command has played: it stands in every report. */
+import { Command } from 'commander';
+import { expect, test, vi } from 'vitest';
+import { addBench } from '../../src/cli/bench.ts';
+import { addBenchLocks } from '../../src/cli/bench-locks.ts';
+import { addBreak } from '../../src/cli/break.ts';
+import { addDrill } from '../../src/cli/drill.ts';
+import { addErratum } from '../../src/cli/erratum.ts';
+import { addMutants } from '../../src/cli/mutants.ts';
+import { playExperiment } from '../../src/cli/play.ts';
+import { addRace } from '../../src/cli/race.ts';
+import { addRun } from '../../src/cli/run.ts';
+import { addScoreboard } from '../../src/cli/scoreboard.ts';
+import { addSoak } from '../../src/cli/soak.ts';
+import { addTrial } from '../../src/cli/trial.ts';
+import { workFolders } from '../../src/lab/environment/work-folders.ts';
+
+vi.mock('../../src/cli/play.ts', () => ({ playExperiment: vi.fn() }));
+vi.mock('../../src/service/config.ts', async (original) => ({
+  ...(await original<object>()),
+  instancesByDefault: () => 2,
+}));
+
+const commands = [
+  ...[addBench, addBenchLocks, addBreak, addDrill, addErratum, addMutants, addRace, addRun],
+  ...[addScoreboard, addSoak, addTrial],
+];
+
+async function repeatOf(words: string): Promise<string | undefined> {
+  const program = new Command().exitOverride();
+  for (const add of commands) add(program, workFolders({}));
+  vi.mocked(playExperiment).mockClear();
+  await program.parseAsync(words.split(' '), { from: 'user' });
+  return vi.mocked(playExperiment).mock.calls[0]?.[1].command;
+}
+
+vi.mock('../../src/lab/benchmarks/recorded-figures.ts', () => ({ readRecordedFigures: vi.fn() }));
+vi.mock('../../src/lab/benchmarks/other-service.ts', () => ({ readOtherService: vi.fn() }));
+
+const usual =
+  '--users 100 --stock 20 --seed 1 --work-ms 100 --requests-per-eager-user 8 --retries 0';
+
+test.each([
+  ['soak', 'soak --minutes 3 --seed 1'],
+  [
+    'soak --minutes 0.5 --seed 7 --gate --database mysql --json',
+    'soak --minutes 0.5 --seed 7 --gate',
+  ],
+  ['drill', 'drill kill-storm --minutes 0.5 --seed 1'],
+  [
+    'drill stop-masters --seed 3 --times 4 --language zh',
+    'drill stop-masters --minutes 0.5 --seed 3',
+  ],
+  ['drill --minutes 2 --json', 'drill kill-storm --minutes 2 --seed 1'],
+  ['break redlock', 'break redlock --per-second 100 --minutes 5'],
+  [
+    'break redlock --beside lua-stream --minutes 0.5 --per-second 50',
+    'break redlock --beside lua-stream --per-second 50 --minutes 0.5',
+  ],
+  ['break lua-stream --arrivals k6', 'break lua-stream --arrivals k6 --per-second 100 --minutes 5'],
+  ['scoreboard', 'scoreboard'],
+  [
+    'scoreboard --times 3 --faults waiter-dies --rungs redlock,redis-owner',
+    'scoreboard --rungs redlock,redis-owner --faults waiter-dies --times 3',
+  ],
+  ['mutants', 'mutants'],
+  [
+    'mutants --only not-idempotent --times 3 --only no-claim-loop',
+    'mutants --only not-idempotent --only no-claim-loop',
+  ],
+  ['trial worker-dies --language zh', 'trial worker-dies'],
+  ['erratum', 'erratum'],
+  ['erratum lua-rolls-back --json', 'erratum lua-rolls-back'],
+  ['race dead-holder', 'race dead-holder --rung redis-no-expiry'],
+  [
+    'race dead-holder --rung redis-owner --times 5 --database mysql',
+    'race dead-holder --rung redis-owner',
+  ],
+  ['race --choices a,abb --rung redis-atomic', 'race --choices AABB --rung redis-atomic'],
+  [
+    'race --commands --choices AAXAB --every-checkpoint --rung redis-atomic --times 2',
+    'race --choices AAXAB --rung redis-atomic --every-checkpoint --commands',
+  ],
+  ['race --all-orders', 'race --all-orders'],
+  ['race --all-orders redis-atomic', 'race --all-orders redis-atomic'],
+  ['run lua-stream', `run lua-stream --instances 4 ${usual} --balancer nginx`],
+  [
+    'run mutex-per-user --pause after-check:1:500 --instances 4 --users 7 --pause after-check:2:20 --json',
+    'run mutex-per-user --instances 4 --users 7 --stock 20 --seed 1 --work-ms 100 --requests-per-eager-user 8 --retries 0 --balancer nginx --pause after-check:1:500 --pause after-check:2:20',
+  ],
+  [
+    'run redis-owner --balancer cluster --retries 0 --requests-per-eager-user 2 --work-ms 1 --seed 9 --stock 3',
+    'run redis-owner --instances 4 --users 100 --stock 3 --seed 9 --work-ms 1 --requests-per-eager-user 2 --retries 0 --balancer cluster',
+  ],
+  ['bench', 'bench'],
+  ['bench --ladder --instances 2', 'bench --ladder'],
+  [
+    'bench --rung redlock --seconds 1 --rounds 3 --connections 64 --instances 3',
+    'bench --rung redlock --seconds 1 --rounds 3 --connections 64 --instances 3',
+  ],
+  ['bench saturate --rate 100 --rung lua-stream', 'bench saturate --rung lua-stream --rate 100'],
+  ['bench waiting --line 10 --rate 5', 'bench waiting --rate 5 --line 10'],
+  ['bench --by-script', 'bench --orders 1000000 --by-script'],
+  ['bench --by-script --orders 20000 --json', 'bench --orders 20000 --by-script'],
+  ['bench-locks', 'bench-locks'],
+  ['bench --gate runs/latest/bench.json', 'bench --gate runs/latest/bench.json'],
+  ['bench --beside other.json --seconds 2', 'bench --beside other.json --seconds 2'],
+])('after `%s` it is `%s`', async (words, repeat) => {
+  expect(await repeatOf(words)).toBe(`npx lockstep ${repeat}`);
+});
