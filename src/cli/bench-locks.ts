@@ -22,8 +22,9 @@ import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
 import { blocksText } from '../lab/report/result-text.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
-import { json } from './options.ts';
-import type { AddCommand, JsonOption } from './output.ts';
+import type { AddCommand } from './command.ts';
+import { jsonOption } from './options.ts';
+import type { JsonOption } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface LockCosts {
@@ -35,7 +36,7 @@ export const addBenchLocks: AddCommand = (program, folders) =>
   program
     .command('bench-locks')
     .description('measure the cost of each lock, alone and with fifty contenders')
-    .addOption(json())
+    .addOption(jsonOption())
     .action(({ json }: JsonOption) =>
       playExperiment(folders, {
         ...{ name: 'bench-locks', experiment: lockCosts, options: {} },

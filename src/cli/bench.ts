@@ -2,6 +2,7 @@ import { Argument, Option } from 'commander';
 import { readRecordedFigures } from '../lab/benchmarks/recorded-figures.ts';
 import { fallen, type RecordedFigures } from '../lab/benchmarks/targets.ts';
 import { withBench } from '../lab/benchmarks/with-bench.ts';
+import type { WorkFolders } from '../lab/environment/work-folders.ts';
 import type { OwnReport } from '../lab/report/experiment-report.ts';
 import { fileLine } from '../lab/report/file-words.ts';
 import { textReport } from '../lab/report/folder.ts';
@@ -12,8 +13,9 @@ import { instancesByDefault } from '../service/config.ts';
 import { serviceError } from '../service/errors.ts';
 import { isRungName, type RungName, rungNames } from '../service/ladder/rungs.ts';
 import { type Choice, hows, type Measurement, type Mode, modeOf } from './bench-modes.ts';
-import { json, whole } from './options.ts';
-import type { AddCommand, JsonOption, WorkFolders } from './output.ts';
+import type { AddCommand } from './command.ts';
+import { jsonOption, whole } from './options.ts';
+import type { JsonOption } from './output.ts';
 import { playExperiment } from './play.ts';
 
 interface BenchOptions extends JsonOption, Choice {
@@ -85,7 +87,7 @@ export const addBench: AddCommand = (program, folders) =>
       instancesByDefault(),
     )
     .option('--gate <file>', 'fail where a figure fell behind this bench.json, beyond its spread')
-    .addOption(json())
+    .addOption(jsonOption())
     .action((how: Choice['how'], options: BenchOptions) => bench(folders, { ...options, how }));
 
 function bench(folders: WorkFolders, options: BenchOptions): Promise<void> {

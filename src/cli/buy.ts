@@ -1,51 +1,108 @@
+/** `voucher`, `buy` and `token`: a sale of the running lab, by hand. */
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
-import { Lab } from '../lab/environment/lab.ts';
+import { z } from 'zod';
+import { json, knownId, pauses, rung } from '../lab/commands/options.ts';
+import { commandRow } from '../lab/commands/row.ts';
+import { runningLab } from '../lab/environment/lab-connections.ts';
 import { labError } from '../lab/errors.ts';
+import type { Answer } from '../lab/stage/result.ts';
 import { buyOnce } from '../lab/workload/buy-once.ts';
+import { putOnSale } from '../lab/workload/create-voucher.ts';
 import type { Attempt } from '../service/audit/facts.ts';
 import { readHistory } from '../service/audit/read-history.ts';
 import { labTokenSecret } from '../service/config.ts';
-import { Id } from '../service/http/ids.ts';
+import { isId, mostBuckets } from '../service/domain.ts';
 import { signToken } from '../service/http/tokens.ts';
+import { flag, wholeNumber } from '../service/operate/words.ts';
 import type { HistoryEvent } from '../service/trace/history.ts';
-import { json, pause } from './options.ts';
-import {
-  type AddCommand,
-  type Answer,
-  type JsonOption,
-  print,
-  setExitCode,
-  type WorkFolders,
-} from './output.ts';
+import { command } from './command.ts';
+import { print, setExitCode } from './output.ts';
 
-interface BuyOptions extends JsonOption {
-  readonly user: string;
-  readonly pause?: readonly string[];
-  readonly key?: string;
-}
+const daySeconds = 86_400;
 
-export const addBuy: AddCommand = (program, folders) =>
-  program
-    .command('buy')
-    .description('buy a voucher of the running lab, as one user would')
-    .argument('<voucher>', 'the voucher’s id')
-    .requiredOption('--user <id>', 'the user who buys')
-    .option('--key <text>', 'the idempotency key of the request; a new one without it')
-    .option('--pause <where>', 'pause the request, as a debugger would: after-check:1:20000', pause)
-    .addOption(json())
-    .action((voucherId: string, options: BuyOptions) => buy(folders, voucherId, options));
+const voucherRow = commandRow({
+  name: 'voucher',
+  about: {
+    en: 'put a voucher on sale in the running lab, to buy it by hand',
+    zh: '在运行中的实验环境里上架一张券，用来手动购买',
+  },
+  arguments: { rung },
+  options: {
+    stock: {
+      schema: wholeNumber(0, 1_000_000).default(10),
+      en: 'vouchers for sale',
+      zh: '库存多少张',
+    },
+    workMs: {
+      schema: wholeNumber(0, 10_000).default(0),
+      en: 'time between a sale’s check and its write',
+      zh: '检查和写入之间隔多少毫秒',
+    },
+    buckets: {
+      schema: wholeNumber(1, mostBuckets).optional(),
+      en: 'of lua-buckets: how many share the stock',
+      zh: 'lua-buckets 用：库存分成几个桶',
+    },
+    beginsIn: {
+      schema: wholeNumber(0, daySeconds).optional(),
+      value: '<seconds>',
+      en: 'when the sale begins; it has begun without it',
+      zh: '几秒后开抢；不写就是已经开抢',
+    },
+    endsIn: {
+      schema: wholeNumber(0, daySeconds).optional(),
+      value: '<seconds>',
+      en: 'when the sale ends; in two hours without it',
+      zh: '几秒后结束；不写就是两小时后',
+    },
+    json,
+  },
+});
 
-async function buy(
-  { labFolder }: WorkFolders,
-  voucherId: string,
-  options: BuyOptions,
-): Promise<void> {
-  const { user, pause: pauses = [], key = randomUUID(), json } = options;
-  for (const id of [voucherId, user])
-    if (!Id.safeParse(id).success) throw labError('INVALID_ID', id);
-  const lab = Lab.running(labFolder);
-  if (!lab) throw labError('LAB_DOWN');
+export const addVoucher = command(voucherRow, async ({ labFolder }, given) => {
+  const { rung, stock, workMs, buckets, beginsIn, endsIn, json } = given;
+  const lab = runningLab(labFolder);
+  const split = buckets !== undefined && { buckets };
+  const window = {
+    ...(beginsIn !== undefined && { beginsInMs: beginsIn * 1_000 }),
+    ...(endsIn !== undefined && { endsInMs: endsIn * 1_000 }),
+  };
+  const sale = { title: 'by hand', stock, rung, ...split, ...window, lab: { workMs } };
+  const id = await putOnSale(lab.baseUrl, labTokenSecret, lab.shape.instances, sale);
+  const inBuckets = split ? ` in ${buckets} buckets` : '';
+  const text = `voucher ${id}: ${stock} in stock${inBuckets}, sold by ${rung}`;
+  print(json, { id, rung, stock, ...split }, () => text);
+});
+
+const buyRow = commandRow({
+  name: 'buy',
+  about: {
+    en: 'buy a voucher of the running lab, as one user would',
+    zh: '像一个用户那样，买实验环境里的一张券',
+  },
+  arguments: { voucher: { schema: knownId, en: 'the voucher’s id', zh: '券的 id' } },
+  options: {
+    user: { schema: knownId, value: '<id>', en: 'the user who buys', zh: '哪个用户买' },
+    key: {
+      schema: z.string().optional(),
+      value: '<text>',
+      en: 'the idempotency key of the request; a new one without it',
+      zh: '请求的幂等键；不写就用新的',
+    },
+    pause: {
+      schema: pauses.optional(),
+      value: '<where>',
+      en: 'pause the request, as a debugger would: after-check:1:20000',
+      zh: '像断点那样停住请求：after-check:1:20000',
+    },
+    json,
+  },
+});
+
+export const addBuy = command(buyRow, async ({ labFolder }, given) => {
+  const { voucher: voucherId, user, pause: pauses = [], key = randomUUID(), json } = given;
+  const lab = runningLab(labFolder);
   const agent = new Agent({ headersTimeout: 120_000 });
   const url = `${lab.baseUrl}/vouchers/${voucherId}/orders`;
   const token = await signToken(labTokenSecret, user, 'user');
@@ -55,9 +112,11 @@ async function buy(
   const { history } = readHistory(lab.historyFolder, voucherId);
   const missed = pauses.filter((pause) => !isReached(pause, key, history));
   const notes = missed.map((pause) => `pause ${pause}: this purchase did NOT stop there`);
-  print(json, { ...attempt, missedPauses: missed }, () => [text(attempt), ...notes].join('\n'));
+  print(json, { ...attempt, missedPauses: missed }, () =>
+    [attemptText(attempt), ...notes].join('\n'),
+  );
   setExitCode(missed.length > 0 ? ['unknown'] : [answers[attempt.outcome]]);
-}
+});
 
 /** Not when the rung has no such place, or another purchase was the n-th that came to it. */
 const isReached = (pause: string, key: string, history: readonly HistoryEvent[]): boolean =>
@@ -71,10 +130,61 @@ const answers: Record<Attempt['outcome'], Answer> = {
   unknown: 'unknown',
 };
 
-function text({ outcome, orderId, reason, instance, userId }: Attempt): string {
+function attemptText({ outcome, orderId, reason, instance, userId }: Attempt): string {
   const detail =
     outcome === 'accepted'
       ? `order ${orderId}`
       : `${reason}${orderId ? ` (order ${orderId})` : ''}`;
   return `${outcome}: user ${userId}, ${detail}, answered by ${instance}`;
+}
+
+const tokenRow = commandRow({
+  name: 'token',
+  about: {
+    en: 'print bearer tokens of the lab, valid for a day',
+    zh: '打印实验环境的令牌，一天内有效',
+  },
+  arguments: {
+    user: {
+      schema: z.string(),
+      en: 'the user’s id, or a range of them: 1..2000',
+      zh: '用户 id，或一段：1..2000',
+    },
+  },
+  options: {
+    operator: {
+      schema: flag,
+      en: 'with the role of an operator, who creates vouchers',
+      zh: '运营人员的角色，可以创建券',
+    },
+    csv: {
+      schema: flag,
+      en: 'as user,token with a head line, for JMeter and other tools',
+      zh: '带表头的 user,token，给 JMeter 等工具用',
+    },
+  },
+  examples:
+    '\n  curl -H "Authorization: Bearer $(npx lockstep token 7)" …' +
+    '\n  npx lockstep token 1..2000 > tokens.txt          TOKENS_FILE of k6' +
+    '\n  npx lockstep token 1..2000 --csv > tokens.csv    JMeter: CSV Data Set Config',
+});
+
+export const addToken = command(tokenRow, async (_, { user: users, operator, csv }) => {
+  if (csv) console.log('user,token');
+  for (const user of usersOf(users)) {
+    const role = operator ? 'operator' : 'user';
+    const token = await signToken(labTokenSecret, user, role, daySeconds);
+    console.log(csv ? `${user},${token}` : token);
+  }
+});
+
+const mostTokens = 1_000_000;
+
+/** @throws INVALID_ID @throws INVALID_RANGE */
+function* usersOf(text: string): Generator<string> {
+  const [first = '', last = first, ...more] = text.split('..');
+  if (more.length > 0 || ![first, last].every((id) => isId(id))) throw labError('INVALID_ID', text);
+  const count = BigInt(last) - BigInt(first) + 1n;
+  if (count < 1n || count > mostTokens) throw labError('INVALID_RANGE', text, mostTokens);
+  for (let user = BigInt(first); user <= BigInt(last); user++) yield String(user);
 }

@@ -4,6 +4,8 @@
  */
 import { type OrdersOfRung, ordersOf } from '../lab/choices/all-orders.ts';
 import { rungsWithOrders } from '../lab/choices/set-up.ts';
+import { database, json, language } from '../lab/commands/options.ts';
+import { commandRow, commandText, type Given } from '../lab/commands/row.ts';
 import {
   allRaces,
   defaults,
@@ -22,6 +24,7 @@ import {
   withLab,
 } from '../lab/environment/session.ts';
 import { startedSpares } from '../lab/environment/stores.ts';
+import type { WorkFolders } from '../lab/environment/work-folders.ts';
 import { raceOn } from '../lab/races/race-on.ts';
 import type { PlayedRace } from '../lab/races/race-verdict.ts';
 import {
@@ -40,33 +43,34 @@ import { emitter, type StageEvent } from '../lab/stage/events.ts';
 import { type Stage, withStage } from '../lab/stage/stage.ts';
 import { ladder, type RungName } from '../service/ladder/rungs.ts';
 import { storyNames } from '../service/ladder/story.ts';
+import { flag } from '../service/operate/words.ts';
 import type { Language } from '../texts/texts.ts';
-import { database, json, language, onDatabase } from './options.ts';
-import {
-  type AddCommand,
-  asClaimed,
-  type JsonOption,
-  print,
-  setExitCode,
-  type WorkFolders,
-} from './output.ts';
+import { command } from './command.ts';
+import { asClaimed, print, setExitCode } from './output.ts';
+import { onDatabase } from './play.ts';
 import { openStream, type Stream } from './stream.ts';
 
-interface DemoOptions extends JsonOption {
-  readonly database?: Database;
-  readonly full: boolean;
-  readonly language: Language;
-}
+const demoRow = commandRow({
+  name: 'demo',
+  about: {
+    en: 'the point in four lines, then every rung, order and race; writes a report',
+    zh: '先用四行说明重点，再走遍每级台阶、每种顺序、每个竞态；写一份报告',
+  },
+  arguments: {},
+  options: {
+    full: {
+      schema: flag,
+      en: 'play each race of a fault on every rung that it could break',
+      zh: '每个带故障的竞态，在它可能弄坏的每级台阶上都跑一遍',
+    },
+    language,
+    database,
+    json,
+  },
+});
+type DemoOptions = Given<typeof demoRow.options>;
 
-export const addDemo: AddCommand = (program, folders) =>
-  program
-    .command('demo')
-    .description('the point in four lines, then every rung, order and race; writes a report')
-    .option('--full', 'play each race of a fault on every rung that it could break', false)
-    .addOption(language())
-    .addOption(database())
-    .addOption(json())
-    .action((options: DemoOptions) => demo(folders, options));
+export const addDemo = command(demoRow, demo);
 
 interface Plan {
   readonly rushes: readonly RunRequest[];
@@ -124,7 +128,7 @@ async function demo({ labFolder, runsFolder }: WorkFolders, options: DemoOptions
 
 function commandLine(full: boolean, used: Database): string {
   const own = onDatabase(used);
-  if (full) return `npx lockstep demo --full${own}`;
+  if (full) return commandText(demoRow, { full }) + own;
   return own === '' ? 'npm run demo' : `npm run demo --${own}`;
 }
 

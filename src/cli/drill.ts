@@ -1,60 +1,56 @@
-import { drillNames, drills, isDrillName } from '../lab/drills/drills.ts';
-import type { Database } from '../lab/environment/servers/database.ts';
-import { labError } from '../lab/errors.ts';
-import { plannedDrill } from '../lab/report/planned.ts';
-import { wrap } from '../lab/report/wrap.ts';
-import type { Language } from '../texts/texts.ts';
-import { database, json, language, minutes, whole } from './options.ts';
-import { type AddCommand, type JsonOption, print, type WorkFolders } from './output.ts';
+/** `drill` and `soak`: load, faults, and an audit. */
+import { database, json, seedNumber, someMinutes } from '../lab/commands/options.ts';
+import { plannedDrill } from '../lab/commands/planned.ts';
+import { commandRow, commandText } from '../lab/commands/row.ts';
+import { drillRow } from '../lab/commands/rows.ts';
+import { drillNames, drills } from '../lab/drills/drills.ts';
+import { soak } from '../lab/soak/soak.ts';
+import { flag } from '../service/operate/words.ts';
+import { command } from './command.ts';
+import { printEach } from './output.ts';
 import { playExperiment } from './play.ts';
 
-interface DrillCommand extends JsonOption {
-  readonly database?: Database;
-  readonly minutes: number;
-  readonly seed: number;
-  readonly times: number;
-  readonly language: Language;
-}
+export const addDrill = command(drillRow, (folders, given) => {
+  const { name, list, json, language, seed, minutes, times, database } = given;
+  if (list) {
+    const all = drillNames.map((each) => ({ name: each, about: drills[each].about[language] }));
+    return printEach(json, all, ({ name, about }) => `${name}: ${about}`);
+  }
+  const planned = plannedDrill(name, { seed, minutes });
+  return playExperiment(folders, { ...planned, times, database, json, language });
+});
 
-export const addDrill: AddCommand = (program, folders) =>
-  program
-    .command('drill')
-    .description('load, faults and an audit: what the faults cost, and what was lost')
-    .argument('[name]', 'a name from `lockstep drill --list`', 'kill-storm')
-    .option('--list', 'show the drills', false)
-    .option('--minutes <n>', 'how long the load lasts, in a drill that has a length', minutes, 0.5)
-    .option(
-      '--seed <n>',
-      'decides the faults, their order, and that of the users',
-      whole(0, 2 ** 31),
-      1,
-    )
-    .option(
-      '--times <n>',
-      'number of runs; the report is of the first that is not held',
-      whole(1, 1_000),
-      1,
-    )
-    .addOption(database())
-    .addOption(language())
-    .addOption(json())
-    .action((name: string, { list, ...options }: DrillCommand & { list: boolean }) =>
-      list ? listDrills(options) : drill(folders, name, options),
-    );
+const soakRow = commandRow({
+  name: 'soak',
+  about: soak.about,
+  arguments: {},
+  options: {
+    minutes: {
+      schema: someMinutes.default(3),
+      en: 'how long the load and the faults last',
+      zh: '压测和故障持续多少分钟',
+      repeat: 'always',
+    },
+    seed: {
+      schema: seedNumber.default(1),
+      en: 'decides the faults, their order and their length',
+      zh: '决定有哪些故障、先后顺序和时长',
+      repeat: 'always',
+    },
+    gate: {
+      schema: flag,
+      en: 'every declared cell must be seen: give it --minutes 10',
+      zh: '声明过的每一格都必须出现：配合 --minutes 10',
+    },
+    database,
+    json,
+  },
+});
 
-function drill(
-  folders: WorkFolders,
-  name: string,
-  { json, seed, minutes, times, database, language }: DrillCommand,
-): Promise<void> {
-  if (!isDrillName(name)) throw labError('UNKNOWN_DRILL', name, drillNames);
+export const addSoak = command(soakRow, (folders, given) => {
+  const { minutes, seed, gate, database, json } = given;
   return playExperiment(folders, {
-    ...plannedDrill(name, { seed, minutes }),
-    ...{ times, database, json, language },
+    ...{ name: 'soak', experiment: soak, options: { seed, minutes, isGated: gate } },
+    ...{ command: commandText(soakRow, given), times: 1, database, json },
   });
-}
-
-function listDrills({ json, language }: Pick<DrillCommand, 'json' | 'language'>): void {
-  const all = drillNames.map((name) => ({ name, about: drills[name].about[language] }));
-  print(json, all, () => all.map(({ name, about }) => wrap(`${name}: ${about}`)).join('\n'));
-}
+});

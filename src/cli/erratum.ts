@@ -1,57 +1,54 @@
+import { json, language, list } from '../lab/commands/options.ts';
+import { commandRow, commandText, named } from '../lab/commands/row.ts';
 import { type ErratumName, errata, erratumNames, isErratumName } from '../lab/errata/errata.ts';
 import { erratumExperiment, type PlayedErratum } from '../lab/errata/erratum-experiment.ts';
 import { labError } from '../lab/errors.ts';
 import { reportLine } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import type { Language } from '../texts/texts.ts';
-import { json, language } from './options.ts';
-import { type AddCommand, type JsonOption, print, type WorkFolders } from './output.ts';
+import { command } from './command.ts';
+import { printEach } from './output.ts';
 import { playExperiment } from './play.ts';
 
-interface ErratumOptions extends JsonOption {
-  readonly list: boolean;
-  readonly language: Language;
-}
+const erratumRow = commandRow({
+  name: 'erratum',
+  about: {
+    en: 'a mistake of the course notes, shown on real servers; without a name, all',
+    zh: '课程笔记里的一处错误，在真实服务器上演示；不写名字就是全部',
+  },
+  arguments: {
+    name: {
+      schema: named(isErratumName, (name) =>
+        labError('UNKNOWN_ERRATUM', name, erratumNames),
+      ).optional(),
+      en: 'one of those that --list shows',
+      zh: '--list 列出的名字',
+    },
+  },
+  options: { list, language, json },
+});
 
-export const addErratum: AddCommand = (program, folders) =>
-  program
-    .command('erratum')
-    .description('a mistake of the course notes, shown on real servers; without a name, all')
-    .argument('[name]', 'one of those that --list shows')
-    .option('--list', 'list them: what the notes say', false)
-    .addOption(language())
-    .addOption(json())
-    .action((name: string | undefined, options: ErratumOptions) =>
-      options.list ? listErrata(options) : erratum(folders, name, options),
-    );
-
-function listErrata({ json, language }: ErratumOptions): void {
-  const all = erratumNames.map((name) => ({ name, says: errata[name].says[language] }));
-  print(json, all, () => all.map(({ name, says }) => wrap(`${name}: ${says}`)).join('\n'));
-}
-
-function erratum(
-  folders: WorkFolders,
-  name: string | undefined,
-  { json, language }: ErratumOptions,
-): Promise<void> {
-  if (name !== undefined && !isErratumName(name))
-    throw labError('UNKNOWN_ERRATUM', name, erratumNames);
+export const addErratum = command(erratumRow, (folders, { name, list, json, language }) => {
+  if (list) {
+    const all = erratumNames.map((each) => ({ name: each, says: errata[each].says[language] }));
+    return printEach(json, all, ({ name, says }) => `${name}: ${says}`);
+  }
   const names = name === undefined ? erratumNames : [name];
+  const text = (played: readonly PlayedErratum[], folder: string) => [
+    ...played.map((each) => erratumText(each, language)),
+    reportLine(folder, language),
+  ];
   return playExperiment(folders, {
     ...{ name: `erratum-${name ?? 'all'}`, experiment: erratumExperiment, options: { names } },
-    command: `npx lockstep erratum${name === undefined ? '' : ` ${name}`}`,
-    ...{ times: 1, database: undefined, isOnLabDatabase: true, json, isQuiet: true, language },
+    ...{ command: commandText(erratumRow, { name }), times: 1, database: undefined },
+    ...{ isOnLabDatabase: true, json, isQuiet: true, language },
     report: (played) => ({
       files: {},
       data: () => played,
-      text: (folder) =>
-        [...played.map((each) => erratumText(each, language)), reportLine(folder, language)].join(
-          '\n\n',
-        ),
+      text: (folder) => text(played, folder).join('\n\n'),
     }),
   });
-}
+});
 
 const words = {
   en: { notes: 'the notes: ', truth: 'but: ', shown: 'shown', notShown: 'NOT shown' },

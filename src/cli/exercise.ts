@@ -1,65 +1,108 @@
+/** `exercise`, `hunt-bug`, `mine` and `verify`: a learner begins an exercise, and plays it. */
+import { z } from 'zod';
+import { json, language, list } from '../lab/commands/options.ts';
+import { commandRow, entry } from '../lab/commands/row.ts';
+import type { WorkFolders } from '../lab/environment/work-folders.ts';
+import { colons } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { exerciseNames } from '../lab/workshop/exercises.ts';
 import { exerciseNamed } from '../lab/workshop/find-exercise.ts';
 import { huntName, hunts, isHunt } from '../lab/workshop/hunts.ts';
 import { terminalText } from '../lab/workshop/markdown.ts';
 import { filesOf, Mine } from '../lab/workshop/mine.ts';
+import { readProgress, saveProgress } from '../lab/workshop/progress.ts';
+import { marks, seenIn, seenWords } from '../lab/workshop/step-text.ts';
 import { taskNamed } from '../lab/workshop/tasks.ts';
 import { languageOption, workshopTexts } from '../lab/workshop/texts.ts';
+import { copyOf, runOn, type Seen, verify } from '../lab/workshop/verify.ts';
+import { flag, wholeNumber } from '../service/operate/words.ts';
 import type { Language } from '../texts/texts.ts';
-import { nextHint } from './hint.ts';
-import { language, whole } from './options.ts';
-import { type AddCommand, fromHere, type WorkFolders } from './output.ts';
+import { type AddCommand, command } from './command.ts';
+import { fromHere, print, progress, setExitCode } from './output.ts';
 
-interface BeginOptions {
+const again = entry({
+  schema: flag,
+  en: 'anew; what you wrote is kept beside it',
+  zh: '从头开始；你写的会留在旁边',
+});
+const hint = entry({ schema: flag, en: 'one hint more', zh: '再给一条提示' });
+
+const exerciseRow = commandRow({
+  name: 'exercise',
+  about: {
+    en: 'begin an exercise: a rung without a defence, in files that you mend',
+    zh: '开始一道练习：一级少了一道防线的台阶，由你在文件里修好',
+  },
+  arguments: {
+    name: {
+      schema: z.string().optional(),
+      en: 'one of those that it lists without a name',
+      zh: '不写名字就全部列出来',
+    },
+  },
+  options: {
+    list,
+    solution: {
+      schema: flag,
+      en: 'the files as the project has them, and why',
+      zh: '项目里的原文件，以及为什么',
+    },
+    again,
+    hint,
+    language,
+  },
+});
+
+export const addExercise = command(exerciseRow, (folders, { name, list, ...options }) =>
+  list || name === undefined
+    ? listTasks(exerciseNames, options.language)
+    : begin(folders, name, options),
+);
+
+const huntRow = commandRow({
+  name: 'hunt-bug',
+  about: {
+    en: 'begin a bug hunt: the final rung with a defect that real shops had',
+    zh: '开始找 bug：最终方案里埋了一个真实商城出过的缺陷',
+  },
+  arguments: {
+    number: {
+      schema: wholeNumber(1, hunts.length).optional(),
+      en: `1 to ${hunts.length}; without it they are listed`,
+      zh: `1 到 ${hunts.length}；不写就全部列出来`,
+    },
+  },
+  options: {
+    list,
+    solution: {
+      schema: flag,
+      en: 'the files as the project has them, and the defect',
+      zh: '项目里的原文件，以及缺陷是什么',
+    },
+    again,
+    hint,
+    language,
+  },
+});
+
+export const addHuntBug = command(huntRow, (folders, { number, list, ...options }) => {
+  const names = hunts.map((_, index) => huntName(index + 1));
+  if (list || number === undefined) listTasks(names, options.language);
+  else begin(folders, huntName(number), options);
+});
+
+function listTasks(names: readonly string[], language: Language): void {
+  for (const name of names) console.log(wrap(`${name}: ${taskNamed(name, language).title}`));
+}
+
+interface Begin {
   readonly solution: boolean;
   readonly again: boolean;
   readonly hint: boolean;
   readonly language: Language;
 }
 
-const again = 'anew; what you wrote is kept beside it';
-
-export const addExercise: AddCommand = (program, folders) =>
-  program
-    .command('exercise')
-    .description('begin an exercise: a rung without a defence, in files that you mend')
-    .argument('[name]', 'one of those that it lists without a name')
-    .option('--solution', 'the files as the project has them, and why', false)
-    .option('--again', again, false)
-    .option('--hint', 'one hint more', false)
-    .addOption(language())
-    .action((name: string | undefined, options: BeginOptions) =>
-      name === undefined ? listTasks(exerciseNames, options) : begin(folders, name, options),
-    );
-
-export const addHuntBug: AddCommand = (program, folders) =>
-  program
-    .command('hunt-bug')
-    .description('begin a bug hunt: the final rung with a defect that real shops had')
-    .argument(
-      '[number]',
-      `1 to ${hunts.length}; without it they are listed`,
-      whole(1, hunts.length),
-    )
-    .option('--solution', 'the files as the project has them, and the defect', false)
-    .option('--again', again, false)
-    .option('--hint', 'one hint more', false)
-    .addOption(language())
-    .action((number: number | undefined, options: BeginOptions) =>
-      number === undefined
-        ? listTasks(
-            hunts.map((_, index) => huntName(index + 1)),
-            options,
-          )
-        : begin(folders, huntName(number), options),
-    );
-
-function listTasks(names: readonly string[], { language }: BeginOptions): void {
-  for (const name of names) console.log(wrap(`${name}: ${taskNamed(name, language).title}`));
-}
-
-function begin(folders: WorkFolders, name: string, options: BeginOptions): void {
+function begin(folders: WorkFolders, name: string, options: Begin): void {
   const { hint, language } = options;
   console.log(
     hint ? nextHint(folders, name, language) : begun(folders, name, options).join('\n\n'),
@@ -67,7 +110,7 @@ function begin(folders: WorkFolders, name: string, options: BeginOptions): void 
 }
 
 /** Begun already, it goes on: nothing that the learner wrote is overwritten. */
-function begun(folders: WorkFolders, name: string, options: BeginOptions): string[] {
+function begun(folders: WorkFolders, name: string, options: Begin): string[] {
   const exercise = exerciseNamed(name);
   const mine = new Mine(folders.workshopHome);
   const isAnew = options.again || options.solution;
@@ -85,7 +128,7 @@ function begun(folders: WorkFolders, name: string, options: BeginOptions): strin
   ];
 }
 
-function taskLines(name: string, { solution: isSolved, language }: BeginOptions): string[] {
+function taskLines(name: string, { solution: isSolved, language }: Begin): string[] {
   const { title, text, solution } = taskNamed(name, language);
   return [
     wrap(`${name} (${exerciseNamed(name).rung}): ${title}`),
@@ -115,3 +158,102 @@ function filesAndPlays(name: string, folder: string, language: Language): string
 
 const commandOf = (name: string): string =>
   isHunt(name) ? `hunt-bug ${name.slice(4)}` : `exercise ${name}`;
+
+/** One hint more, and the solution after the last one. */
+export function nextHint({ workshopHome }: WorkFolders, name: string, language: Language): string {
+  const say = workshopTexts[language];
+  const task = taskNamed(name, language);
+  const hints = [...task.hints, ...(isHunt(name) ? [filesHint(name, language)] : [])];
+  const now = readProgress(workshopHome);
+  const shown = now.hints[name] ?? 0;
+  const next = hints[shown];
+  if (next === undefined) return `${say.lastHint}\n\n${terminalText(task.solution)}`;
+  saveProgress(workshopHome, { ...now, hints: { ...now.hints, [name]: shown + 1 } });
+  return `${say.hintOf(shown + 1, hints.length)}\n\n${terminalText(next)}`;
+}
+
+const filesHint = (name: string, language: Language): string =>
+  [
+    `${workshopTexts[language].filesHint}\n`,
+    ...filesOf(exerciseNamed(name)).map((path) => `    ${path}`),
+  ].join('\n');
+
+const mineRow = commandRow({
+  name: 'mine',
+  about: {
+    en: 'any command, on a copy of the project with your files of the exercise',
+    zh: '任意命令，跑在带有你的练习文件的项目副本上',
+  },
+  arguments: {
+    command: {
+      schema: z.array(z.string()),
+      en: 'run lua-stream; race release-after-expiry --rung redis-owner',
+      zh: '例如 run lua-stream；race release-after-expiry --rung redis-owner',
+    },
+  },
+  options: {},
+});
+
+/** All that follows is of the command that it runs. */
+export const addMine: AddCommand = (...where) => {
+  const run = command(mineRow, async ({ workshopHome, runsFolder }, given) => {
+    const copy = await copyOf(new Mine(workshopHome), runsFolder);
+    process.exitCode = await runOn(copy, given.command);
+  });
+  return run(...where)
+    .allowUnknownOption()
+    .helpOption(false);
+};
+
+const verifyRow = commandRow({
+  name: 'verify',
+  about: {
+    en: 'play what your exercise must survive: its races, its rush and its contract',
+    zh: '把你的练习必须扛住的都跑一遍：竞态、抢购、契约测试',
+  },
+  arguments: {
+    mine: {
+      schema: z.string().optional(),
+      en: 'always `mine`: your files',
+      zh: '总是 `mine`：你的文件',
+    },
+  },
+  options: { language, json },
+});
+
+export const addVerify = command(verifyRow, verifyMine);
+
+/** One line for each play, and why it is not as claimed. */
+async function verifyMine(
+  { runsFolder, workshopHome }: WorkFolders,
+  { json, language }: { readonly json: boolean; readonly language: Language },
+): Promise<void> {
+  const say = workshopTexts[language];
+  const mine = new Mine(workshopHome);
+  const name = mine.name();
+  const copy = await copyOf(mine, runsFolder);
+  const all: Seen[] = [];
+  for await (const seen of verify(copy, exerciseNamed(name))) {
+    all.push(seen);
+    progress(linesOf(seen, language));
+  }
+  const now = readProgress(workshopHome);
+  saveProgress(workshopHome, { ...now, exercises: { ...now.exercises, [name]: all } });
+  const broken = all.filter(({ answer }) => answer !== 'yes').length;
+  print(json, { exercise: name, plays: all }, () =>
+    broken === 0 ? say.allMended(name) : say.broken(name, broken, all.length),
+  );
+  setExitCode(all.map(({ answer }) => answer));
+}
+
+function linesOf(seen: Seen, language: Language): string {
+  const { play, answer, reasons, replay } = seenIn(language, seen);
+  const colon = colons[language];
+  const head = wrap(
+    `${marks[answer]} ${play}${colon}${seenWords(seen, workshopTexts[language].asItMust, language)}`,
+  );
+  if (answer === 'yes') return head;
+  const why = reasons.map((reason) => wrap(`  ${reason}`, 79, '    '));
+  const shown = replay ? [`  ${workshopTexts[language].replay}${colon}${replay}`] : [];
+  return [head, ...why, ...shown].join('\n');
+}

@@ -1,61 +1,86 @@
-import type { Database } from '../lab/environment/servers/database.ts';
+/** `mutants` and `trial`: what must turn red when a defence is gone, and what must hold with it. */
+import { z } from 'zod';
+import { database, json, language, list, times } from '../lab/commands/options.ts';
+import { commandRow, commandText, named } from '../lab/commands/row.ts';
 import { labError } from '../lab/errors.ts';
 import { mutantTrials } from '../lab/mutants/mutant-trials.ts';
-import { isMutantName, type MutantName, mutantNames, mutants } from '../lab/mutants/mutants.ts';
+import { isMutantName, mutantNames, mutants } from '../lab/mutants/mutants.ts';
 import { checkMutants } from '../lab/mutants/run-mutants.ts';
-import { trials } from '../lab/mutants/trials.ts';
-import { database, json, whole } from './options.ts';
-import { type AddCommand, type JsonOption, print, type WorkFolders } from './output.ts';
+import { trialExperiment } from '../lab/mutants/trial-experiment.ts';
+import { isTrialName, trialNames, trials } from '../lab/mutants/trials.ts';
+import { command } from './command.ts';
+import { print, printEach } from './output.ts';
 import { playExperiment } from './play.ts';
 
-interface MutantsCommand extends JsonOption {
-  readonly list: boolean;
-  readonly only: readonly MutantName[];
-  readonly times: number;
-  readonly database?: Database;
-}
+const knownMutant = named(isMutantName, (name) => labError('UNKNOWN_MUTANT', name, mutantNames));
 
-function chosen(text: string, earlier: readonly MutantName[] = []): readonly MutantName[] {
-  if (!isMutantName(text)) throw labError('UNKNOWN_MUTANT', text, mutantNames);
-  return [...earlier, text];
-}
+const mutantsRow = commandRow({
+  name: 'mutants',
+  about: {
+    en: 'remove one defence of the final rung at a time: a check must turn red',
+    zh: '每次去掉最终方案的一道防线：必须有检查变红',
+  },
+  arguments: {},
+  options: {
+    list,
+    only: {
+      schema: z.array(knownMutant).default([]),
+      value: '<name>',
+      en: 'this mutant; may be given several times',
+      zh: '只跑这个变异体；可以写多次',
+    },
+    times: times(1_000),
+    database,
+    json,
+  },
+});
 
-export const addMutants: AddCommand = (program, folders) =>
-  program
-    .command('mutants')
-    .description('remove one defence of the final rung at a time: a check must turn red')
-    .option('--list', 'show the mutants', false)
-    .option('--only <name>', 'this mutant; may be given several times', chosen, [])
-    .option('--times <n>', 'number of runs of each', whole(1, 1_000), 1)
-    .addOption(database())
-    .addOption(json())
-    .action((options: MutantsCommand) =>
-      options.list ? list(options.json) : runAll(folders, options),
-    );
-
-function runAll(
-  folders: WorkFolders,
-  { only, times, json, database }: MutantsCommand,
-): Promise<void> {
+export const addMutants = command(mutantsRow, (folders, given) => {
+  const { only, times, json, database } = given;
+  if (given.list) return listMutants(json);
   const names = only.length > 0 ? only : mutantNames;
   checkMutants(names);
-  const chosen = only.map((name) => ` --only ${name}`).join('');
   return playExperiment(folders, {
-    ...{ name: 'mutants', experiment: mutantTrials, options: { names }, times, database, json },
-    command: `npx lockstep mutants${chosen}`,
+    ...{ name: 'mutants', experiment: mutantTrials, options: { names } },
+    ...{ command: commandText(mutantsRow, { only }), times, database, json },
   });
-}
+});
 
-function list(json: boolean): void {
+function listMutants(json: boolean): void {
   const all = mutantNames.map((name) => {
     const { defence, trial, turnsRed } = mutants[name];
     return { name, defence, trial, fault: trials[trial].fault.en, turnsRed };
   });
-  print(json, all, () =>
-    all
-      .map(({ name, defence, fault, turnsRed }) =>
-        [name, `  removed: ${defence}`, `  fault:   ${fault}`, `  red:     ${turnsRed}`].join('\n'),
-      )
-      .join('\n'),
+  const lines = all.map(({ name, defence, fault, turnsRed }) =>
+    [name, `  removed: ${defence}`, `  fault:   ${fault}`, `  red:     ${turnsRed}`].join('\n'),
   );
+  print(json, all, () => lines.join('\n'));
 }
+
+const trialRow = commandRow({
+  name: 'trial',
+  about: {
+    en: 'lua-stream under one fault, at the moment that decides: what a mutant must survive',
+    zh: '在关键的那一刻给 lua-stream 注入一个故障：变异体要过的就是这一关',
+  },
+  arguments: {
+    name: {
+      schema: named(isTrialName, (name) => labError('UNKNOWN_TRIAL', name, trialNames)).optional(),
+      en: 'one of those that it lists without a name',
+      zh: '不写名字就全部列出来',
+    },
+  },
+  options: { list, language, json },
+});
+
+export const addTrial = command(trialRow, (folders, { name, list, json, language }) => {
+  if (list || name === undefined) {
+    const all = trialNames.map((each) => ({ name: each, fault: trials[each].fault[language] }));
+    return printEach(json, all, ({ name, fault }) => `${name}: ${fault}`);
+  }
+  return playExperiment(folders, {
+    ...{ name: `trial-${name}`, experiment: trialExperiment, options: { name, language } },
+    ...{ command: commandText(trialRow, { name }), times: 1, database: undefined },
+    ...{ isOnLabDatabase: true, json, language },
+  });
+});

@@ -1,17 +1,10 @@
-/** Where a command works, how it prints, and its exit code: one rule for all commands. */
+/** How a command prints, and its exit code: one rule for all commands. */
 import { relative } from 'node:path';
-import type { Command } from 'commander';
-import type { WorkFolders } from '../lab/environment/work-folders.ts';
 import { wrap, wrapLines } from '../lab/report/wrap.ts';
 import type { Answer } from '../lab/stage/result.ts';
 import type { Verdict } from '../service/domain.ts';
 import { LockstepError } from '../service/errors.ts';
 import { errorInChinese } from './errors-zh.ts';
-
-export type { Answer, WorkFolders };
-
-/** Adds a command to the program. */
-export type AddCommand = (program: Command, folders: WorkFolders) => void;
 
 export interface JsonOption {
   readonly json: boolean;
@@ -25,6 +18,15 @@ let hasPrinted = false;
 export function print(json: boolean, data: unknown, text: () => string): void {
   hasPrinted = true;
   console.log(json ? JSON.stringify(data, null, 2) : text());
+}
+
+/** A list: one line for each, wrapped. */
+export function printEach<Row>(
+  json: boolean,
+  rows: readonly Row[],
+  line: (row: Row) => string,
+): void {
+  print(json, rows, () => rows.map((row) => wrap(line(row))).join('\n'));
 }
 
 /** With --json, standard output has one JSON document also when the command fails. */

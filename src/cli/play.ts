@@ -3,7 +3,7 @@
  * command that plays one goes through here.
  */
 
-import type { Database } from '../lab/environment/servers/database.ts';
+import { type Database, defaultDatabase } from '../lab/environment/servers/database.ts';
 import { databaseOf, type Work, withLab } from '../lab/environment/session.ts';
 import { defaultProgram, type WorkFolders } from '../lab/environment/work-folders.ts';
 import {
@@ -20,7 +20,6 @@ import { countBy } from '../lab/stage/count-by.ts';
 import type { StageEvent } from '../lab/stage/events.ts';
 import { isAsExpected } from '../lab/stage/result.ts';
 import { play } from '../lab/stage/runner.ts';
-import { onDatabase } from './options.ts';
 import { print, progress, setExitCode } from './output.ts';
 
 export interface Request<Options extends object, Own> extends Planned<Options, Own> {
@@ -32,6 +31,10 @@ export interface Request<Options extends object, Own> extends Planned<Options, O
   /** Only its notes are printed while it plays: its load is no load. */
   readonly isQuiet?: true;
 }
+
+/** At the end of a command that repeats this one. */
+export const onDatabase = (used: Database): string =>
+  used === defaultDatabase ? '' : ` --database ${used}`;
 
 /** Ctrl-C ends it: then the last play is that far, and is reported all the same. */
 export async function playExperiment<Options extends object, Own>(

@@ -1,7 +1,8 @@
-import { Option } from 'commander';
+import { z } from 'zod';
+import { database, json, language, pauses, rung, seedNumber } from '../lab/commands/options.ts';
+import { commandRow, commandText } from '../lab/commands/row.ts';
 import { defaults } from '../lab/drills/demo-plan.ts';
 import { type Run, type RunRequest, runExperiment } from '../lab/drills/run-rung.ts';
-import type { Database } from '../lab/environment/servers/database.ts';
 import { fileLine, reportLine } from '../lab/report/file-words.ts';
 import { lessonLines } from '../lab/report/race-text.ts';
 import { runFiles } from '../lab/report/run-folder.ts';
@@ -15,66 +16,88 @@ import {
 import { costTable, runTable } from '../lab/report/tables.ts';
 import { verdictWords } from '../lab/report/verdict-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import { serviceError } from '../service/errors.ts';
-import { isRungName, ladder, rungNames } from '../service/ladder/rungs.ts';
+import { ladder } from '../service/ladder/rungs.ts';
+import { wholeNumber } from '../service/operate/words.ts';
 import type { Language } from '../texts/texts.ts';
-import { database, json, language, pause, whole } from './options.ts';
-import type { AddCommand, JsonOption, WorkFolders } from './output.ts';
+import { command } from './command.ts';
 import { playExperiment } from './play.ts';
 
-interface RunOptions extends JsonOption, Omit<RunRequest, 'rung' | 'instances' | 'pauses'> {
-  readonly database?: Database;
-  readonly instances?: number;
-  readonly pause?: readonly string[];
-  readonly language: Language;
-}
+const runRow = commandRow({
+  name: 'run',
+  about: {
+    en: 'rush one rung through nginx, and audit the result',
+    zh: '在一级台阶上抢购一次（经过 nginx），再审计结果',
+  },
+  arguments: { rung },
+  options: {
+    instances: {
+      schema: wholeNumber(1, 16).optional(),
+      en: 'API processes that share the requests',
+      zh: '几个 API 进程分担请求',
+      repeat: 'always',
+    },
+    users: {
+      schema: wholeNumber(1, 10_000).default(defaults.users),
+      en: 'users at once; every tenth is eager',
+      zh: '多少用户同时抢；每十个里有一个连点',
+      repeat: 'always',
+    },
+    stock: {
+      schema: wholeNumber(0, 1_000_000).default(defaults.stock),
+      en: 'vouchers for sale',
+      zh: '库存多少张',
+      repeat: 'always',
+    },
+    seed: {
+      schema: seedNumber.default(defaults.seed),
+      en: 'decides the order of the users',
+      zh: '决定用户的顺序',
+      repeat: 'always',
+    },
+    workMs: {
+      schema: wholeNumber(0, 10_000).default(defaults.workMs),
+      en: 'time between a sale’s check and its write',
+      zh: '检查和写入之间隔多少毫秒',
+      repeat: 'always',
+    },
+    requestsPerEagerUser: {
+      schema: wholeNumber(1, 100).default(defaults.requestsPerEagerUser),
+      en: 'requests that an eager user sends at once',
+      zh: '连点的用户同时发多少个请求',
+      repeat: 'always',
+    },
+    retries: {
+      schema: wholeNumber(0, 50).default(defaults.retries),
+      en: 'retries of an optimistic sale after a conflict',
+      zh: '乐观锁冲突之后重试几次',
+      repeat: 'always',
+    },
+    balancer: {
+      schema: z.enum(['nginx', 'cluster']).default(defaults.balancer),
+      value: '<name>',
+      en: 'shares the requests out',
+      zh: '由谁分发请求',
+      repeat: 'always',
+    },
+    pause: {
+      schema: pauses.optional(),
+      value: '<where>',
+      en: 'pause the n-th request at a checkpoint: after-check:1:500',
+      zh: '让第 n 个请求在检查点停住：after-check:1:500',
+    },
+    language,
+    database,
+    json,
+  },
+});
 
-export const addRun: AddCommand = (program, folders) =>
-  program
-    .command('run')
-    .description('rush one rung through nginx, and audit the result')
-    .argument('<rung>', 'a name from `lockstep ladder`')
-    .option('--instances <n>', 'API processes that share the requests', whole(1, 16))
-    .option('--users <n>', 'users at once; every tenth is eager', whole(1, 10_000), defaults.users)
-    .option(
-      '--requests-per-eager-user <n>',
-      'requests that an eager user sends at once',
-      whole(1, 100),
-      defaults.requestsPerEagerUser,
-    )
-    .option('--stock <n>', 'vouchers for sale', whole(0, 1_000_000), defaults.stock)
-    .option('--seed <n>', 'decides the order of the users', whole(0, 2 ** 31), defaults.seed)
-    .option(
-      '--work-ms <n>',
-      'time between a sale’s check and its write',
-      whole(0, 10_000),
-      defaults.workMs,
-    )
-    .option(
-      '--retries <n>',
-      'retries of an optimistic sale after a conflict',
-      whole(0, 50),
-      defaults.retries,
-    )
-    .option('--pause <where>', 'pause the n-th request at a checkpoint: after-check:1:500', pause)
-    .addOption(
-      new Option('--balancer <name>', 'shares the requests out')
-        .choices(['nginx', 'cluster'])
-        .default(defaults.balancer),
-    )
-    .addOption(language())
-    .addOption(database())
-    .addOption(json())
-    .action((rung: string, options: RunOptions) => run(folders, rung, options));
-
-function run(folders: WorkFolders, rung: string, options: RunOptions): Promise<void> {
-  if (!isRungName(rung)) throw serviceError('UNKNOWN_RUNG', rung, rungNames);
-  const { json, language, pause: pauses, database, ...load } = options;
-  const { instances = ladder[rung].instances } = options;
-  const request: RunRequest = { ...load, rung, instances, pauses: pauses ?? ladder[rung].pauses };
+export const addRun = command(runRow, (folders, given) => {
+  const { json, language, database, pause, rung, ...load } = given;
+  const { instances = ladder[rung].instances } = given;
+  const request: RunRequest = { ...load, rung, instances, pauses: pause ?? ladder[rung].pauses };
   return playExperiment(folders, {
     ...{ name: rung, experiment: runExperiment, options: request },
-    command: commandLine(request),
+    command: commandText(runRow, { ...request, pause: [...request.pauses] }),
     ...{ times: 1, database, json },
     report: (done, { plays: _, ...about }) => ({
       files: runFiles({ command: about.command, runs: [done] }, about, language),
@@ -82,7 +105,7 @@ function run(folders: WorkFolders, rung: string, options: RunOptions): Promise<v
       text: (folder) => runText(done, folder, language),
     }),
   });
-}
+});
 
 function runText(run: Run, folder: string, language: Language): string {
   const { result, audit } = run;
@@ -107,12 +130,4 @@ function runText(run: Run, folder: string, language: Language): string {
     reportLine(folder, language),
     ...lessonLines(rung, language),
   ].join('\n');
-}
-
-/** The command that repeats this run. */
-function commandLine(request: RunRequest): string {
-  const { rung, instances, users, stock, seed, workMs, requestsPerEagerUser, retries, balancer } =
-    request;
-  const pauses = request.pauses.map((each) => ` --pause ${each}`).join('');
-  return `npx lockstep run ${rung} --instances ${instances} --users ${users} --stock ${stock} --seed ${seed} --work-ms ${workMs} --requests-per-eager-user ${requestsPerEagerUser} --retries ${retries} --balancer ${balancer}${pauses}`;
 }

@@ -1,5 +1,6 @@
-import { InvalidArgumentError } from 'commander';
-import type { Database } from '../lab/environment/servers/database.ts';
+import { z } from 'zod';
+import { database, json, times } from '../lab/commands/options.ts';
+import { commandRow, commandText } from '../lab/commands/row.ts';
 import type { About, OwnReport } from '../lab/report/experiment-report.ts';
 import { scoredCells } from '../lab/report/scoreboard-grid.ts';
 import { scoreboardMarkdown } from '../lab/report/scoreboard-markdown.ts';
@@ -7,57 +8,62 @@ import { scoreboardText } from '../lab/report/scoreboard-text.ts';
 import { type Cell, judgedCell } from '../lab/scoreboard/cell.ts';
 import { faultNames, scoredRungs } from '../lab/scoreboard/columns.ts';
 import { scoreboardExperiment } from '../lab/scoreboard/play-all.ts';
-import { database, json, whole } from './options.ts';
-import type { AddCommand, JsonOption, WorkFolders } from './output.ts';
+import { command } from './command.ts';
 import { playExperiment } from './play.ts';
-
-interface ScoreboardOptions extends JsonOption {
-  readonly database?: Database;
-  readonly rungs?: readonly string[];
-  readonly faults?: readonly string[];
-  readonly times: number;
-}
 
 const partMs = 3_000;
 
-const some = (known: readonly string[]) => (text: string) => {
-  const names = text.split(',');
-  const unknown = names.find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw new InvalidArgumentError(`There is no "${unknown}". There are: ${known.join(', ')}.`);
-  return names;
-};
+/** `redlock,multilock` */
+const someOf = (known: readonly string[]) =>
+  z
+    .string()
+    .transform((text) => text.split(','))
+    .superRefine((names, { addIssue }) => {
+      const unknown = names.find((name) => !known.includes(name));
+      if (unknown === undefined) return;
+      addIssue(`There is no "${unknown}". There are: ${known.join(', ')}.`);
+    })
+    .optional();
 
-export const addScoreboard: AddCommand = (program, folders) =>
-  program
-    .command('scoreboard')
-    .description(
-      'every lock against every fault of a lock: what held, what broke, how long it was away',
-    )
-    .option('--rungs <names>', 'only these rungs, with commas between them', some(scoredRungs))
-    .option('--faults <names>', 'only these faults, with commas between them', some(faultNames))
-    .option('--times <n>', 'number of plays of each cell', whole(1, 100), 1)
-    .addOption(database())
-    .addOption(json())
-    .action((options: ScoreboardOptions) => scoreboard(folders, options));
+const scoreboardRow = commandRow({
+  name: 'scoreboard',
+  about: {
+    en: 'every lock against every fault of a lock: what held, what broke, how long it was away',
+    zh: '每种锁对上每种锁故障：哪些守住了，哪些破了，多久不可用',
+  },
+  arguments: {},
+  options: {
+    rungs: {
+      schema: someOf(scoredRungs),
+      value: '<names>',
+      en: 'only these rungs, with commas between them',
+      zh: '只跑这些台阶，用逗号隔开',
+    },
+    faults: {
+      schema: someOf(faultNames),
+      value: '<names>',
+      en: 'only these faults, with commas between them',
+      zh: '只跑这些故障，用逗号隔开',
+    },
+    times: {
+      ...times(100),
+      en: 'number of plays of each cell',
+      zh: '每一格跑几次',
+    },
+    database,
+    json,
+  },
+});
 
-function scoreboard(
-  folders: WorkFolders,
-  { json, rungs, faults, times, database }: ScoreboardOptions,
-): Promise<void> {
-  const command = [
-    'npx lockstep scoreboard',
-    ...(rungs ? [`--rungs ${rungs.join(',')}`] : []),
-    ...(faults ? [`--faults ${faults.join(',')}`] : []),
-    ...(times > 1 ? [`--times ${times}`] : []),
-  ].join(' ');
+export const addScoreboard = command(scoreboardRow, (folders, given) => {
+  const { json, rungs = scoredRungs, faults = faultNames, times, database } = given;
   return playExperiment(folders, {
-    ...{ name: 'scoreboard', experiment: scoreboardExperiment(), command },
-    options: { rungs: rungs ?? scoredRungs, faults: faults ?? faultNames, times, partMs },
-    ...{ times: 1, database, json },
+    ...{ name: 'scoreboard', experiment: scoreboardExperiment() },
+    options: { rungs, faults, times, partMs },
+    ...{ command: commandText(scoreboardRow, given), times: 1, database, json },
     report: scoreboardReport,
   });
-}
+});
 
 function scoreboardReport(
   cells: readonly Cell[],

@@ -142,7 +142,8 @@ export const en: LadderText = {
     },
     redlock: {
       idea: 'a majority of three independent Redis masters',
-      lesson: 'One master may be down. One that lost its data breaks the lock, and so does an expired lease.',
+      lesson:
+        'One master may be down. One that lost its data breaks the lock, and so does an expired lease.',
     },
     'fenced-by-redis': {
       idea: 'the lock of redis-atomic; Redis numbers the leases, and MySQL checks the number of a write',
@@ -206,7 +207,8 @@ export const en: LadderText = {
     },
     'lua-buckets': {
       idea: 'one script per purchase, on one of several shards that share the stock of a voucher',
-      lesson: 'Users are spread over buckets, and an empty bucket borrows stock: exact, and on many cores.',
+      lesson:
+        'Users are spread over buckets, and an empty bucket borrows stock: exact, and on many cores.',
     },
   },
   checks: {

@@ -1,15 +1,16 @@
 /** `npm run conformance`: the clauses of a lock on ours and on other packages. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { json, whole } from '../../src/cli/options.ts';
-import { type JsonOption, print, progress, setExitCode, tellError } from '../../src/cli/output.ts';
+import { print, progress, setExitCode, tellError } from '../../src/cli/output.ts';
 import { workFolders } from '../../src/lab/environment/work-folders.ts';
 import { fileLine } from '../../src/lab/report/file-words.ts';
 import { textReport, writeFolder } from '../../src/lab/report/folder.ts';
+import { wholeNumber } from '../../src/service/operate/words.ts';
 import { answersOf, conformanceMarkdown, conformanceText, measuredOn } from './report.ts';
 import { runEach, runHere } from './run-all.ts';
 import { conformanceSubjects } from './subjects.ts';
 
-interface ConformanceOptions extends JsonOption {
+interface ConformanceOptions {
+  readonly json: boolean;
   readonly markdown: boolean;
   readonly here: boolean;
   readonly fromPort: number;
@@ -51,12 +52,12 @@ async function conformance(
 await new Command('npm run conformance --')
   .description('run the clauses of a lock on ours and on other packages, in about two minutes')
   .argument('[locks...]', 'only these locks (default: all)', subject)
-  .addOption(json())
+  .option('--json', 'print JSON instead of text', false)
   .option('--markdown', 'print Markdown instead of text', false)
   .addOption(new Option('--here', 'one lock, in this process').default(false).hideHelp())
   .addOption(
     new Option('--from-port <port>', 'where to look for three free ports')
-      .argParser(whole(1_024, 60_000))
+      .argParser((text) => wholeNumber(1_024, 60_000).parse(Number(text)))
       .default(19_300)
       .hideHelp(),
   )

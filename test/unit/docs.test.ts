@@ -12,17 +12,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { AddCommand } from '../../src/cli/output.ts';
+import type { AddCommand } from '../../src/cli/command.ts';
+import { helpWords } from '../../src/cli/help.ts';
 import { rungsWithOrders } from '../../src/lab/choices/set-up.ts';
 import { raceNames } from '../../src/lab/races/schedules.ts';
 import { coursePages, courseTables } from '../../src/lab/report/course-tables.ts';
 import { generatedParts, replaceParts, tableParts } from '../../src/lab/report/docs.ts';
 import { playedMarkdown, raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
 import { publishedRows } from '../../src/lab/report/published.ts';
+import { columns } from '../../src/lab/report/wrap.ts';
 import { saleKeys } from '../../src/service/connections/sale-keys.ts';
 import { circumstances } from '../../src/service/ladder/rung.ts';
 import { rungNames } from '../../src/service/ladder/rungs.ts';
 import { checkpointNames } from '../../src/service/trace/checkpoints.ts';
+import { type Language, languages } from '../../src/texts/texts.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -40,17 +43,21 @@ const sources = ['src', 'scripts'].flatMap((folder) =>
 );
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
+/** Not the program itself: it begins when it is imported. */
+const commandFiles = filesIn('src/cli', '.ts').filter((file) => !file.endsWith('/lockstep.ts'));
+const folders = { labFolder: '', runsFolder: '', program: '', workshopHome: '' };
+
 /** The command line, with every action replaced by nothing. */
-async function commandLine(): Promise<Command> {
+async function commandLine(language: Language = 'en'): Promise<Command> {
   const program = new Command('lockstep')
     .enablePositionalOptions()
     .exitOverride()
+    .configureHelp({ ...helpWords[language].layout, helpWidth: 80 })
     .configureOutput({ writeErr: () => {} });
-  for (const file of filesIn('src/cli', '.ts')) {
+  for (const file of commandFiles) {
     const module = (await import(new URL(file, root).pathname)) as Record<string, AddCommand>;
     for (const [name, add] of Object.entries(module))
-      if (name.startsWith('add'))
-        add(program, { labFolder: '', runsFolder: '', program: '', workshopHome: '' });
+      if (name.startsWith('add')) add(program, folders, language);
   }
   for (const command of program.commands)
     for (const each of [command, ...command.commands]) each.action(() => {});
@@ -73,10 +80,14 @@ const commandsIn = (text: string): string[] =>
 
 const hasPlaceholder = (command: string): boolean => /[<>[\]…]|\.\.\.|\$\{/.test(command);
 
-/** Names that a document shows how to add: rows of rungs and races, and commands. */
+const rowAdded = /^\s*'([a-z-]+)': (?:rung\()?\{/gm;
+const commandAdded = /commandRow\(\{\n\s*name: '([a-z-]+)'/g;
+const drillAdded = /Example, `src\/lab\/drills\/([a-z-]+)\.ts`/g;
+
+/** Names that a document shows how to add: rows of rungs and races, commands, and drills. */
 const addedIn = (text: string): string[] =>
-  [...text.matchAll(/^\s*'([a-z-]+)': (?:rung\()?\{|\.command\('([a-z-]+)'\)/gm)].map(
-    ([, row, command]) => row ?? command ?? '',
+  [rowAdded, commandAdded, drillAdded].flatMap((added) =>
+    [...text.matchAll(added)].map(([, name = '']) => name),
   );
 
 /** @throws when the command line refuses the words. A name without arguments is a mention. */
@@ -87,7 +98,9 @@ function check(command: string, added: readonly string[] = []): void {
   for (const [option] of command.matchAll(/--[a-z][a-z-]*/g))
     expect(optionsOf(name), command).toContain(option);
   if (first === undefined || first === '--help' || hasPlaceholder(command)) return;
-  program.parse(command.split(' '), { from: 'user' });
+  const words = command.split(' ');
+  // What a document shows how to add is in no table yet.
+  if (!words.some((word) => added.includes(word))) program.parse(words, { from: 'user' });
   const [, rung] = /--(?:rung|all-orders) ([a-z]\S*)/.exec(command) ?? [];
   const rungs = [name === 'run' || name === 'voucher' ? first : undefined, rung];
   for (const each of rungs.filter((one) => one !== undefined))
@@ -122,11 +135,18 @@ describe('the commands of the command line', () => {
 
   test('are all part of the program', () => {
     const main = read('src/cli/lockstep.ts');
-    for (const file of filesIn('src/cli', '.ts').filter((each) =>
-      /\bAddCommand = \(/.test(read(each)),
-    ))
-      expect(main).toContain(file.replace(/^src\/cli/, '.'));
+    for (const file of commandFiles)
+      for (const [, add = ''] of read(file).matchAll(/^export const (add\w+)/gm))
+        expect(main).toContain(`(await import('${file.replace(/^src\/cli/, '.')}')).${add},`);
   });
+});
+
+test.each(languages)('the help of each command fits 80 columns in %s', async (language) => {
+  const { commands } = await commandLine(language);
+  const all = commands.flatMap((each) => [each, ...each.commands]);
+  const lines = all.flatMap((each) => each.helpInformation().split('\n'));
+  expect(lines.length).toBeGreaterThan(300);
+  expect(lines.filter((line) => columns(line) > 80)).toEqual([]);
 });
 
 describe.each(documents)('%s', (path) => {

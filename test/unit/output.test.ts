@@ -1,6 +1,7 @@
 /** The output of a command: one rule for exit codes, and JSON instead of text on request. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Answer, asClaimed, print, setExitCode } from '../../src/cli/output.ts';
+import { asClaimed, print, setExitCode } from '../../src/cli/output.ts';
+import type { Answer } from '../../src/lab/stage/result.ts';
 
 let before: typeof process.exitCode;
 beforeEach(() => {

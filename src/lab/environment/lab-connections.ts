@@ -2,7 +2,15 @@
 import { readConfig } from '../../service/config.ts';
 import type { Connections } from '../../service/connections/connections.ts';
 import { openStores, withStores } from '../../service/processes/with-stores.ts';
-import type { Lab } from './lab.ts';
+import { labError } from '../errors.ts';
+import { Lab } from './lab.ts';
+
+/** @throws LAB_DOWN */
+export function runningLab(folder: string): Lab {
+  const lab = Lab.running(folder);
+  if (!lab) throw labError('LAB_DOWN');
+  return lab;
+}
 
 /**
  * For a caller that closes them. The service may have other settings than the lab: a command must

@@ -95,7 +95,8 @@ export const racesHead = (language: Language): string => `\n${words[language].ra
 
 /** `mutex-per-user  12 of 20 orders ✓  AABBAB` */
 export function ordersLine({ rung, orders, broken, verdict, asClaimed }: OrdersOfRung): string {
-  if (verdict === 'unknown') return `${rung.padEnd(27)}        ? its interleavings could not be played`;
+  if (verdict === 'unknown')
+    return `${rung.padEnd(27)}        ? its interleavings could not be played`;
   const count = `${broken.length} of ${orders}`.padStart(8);
   const mark = asClaimed ? '✓' : '✗ not as claimed';
   return `${rung.padEnd(27)} ${count} ${mark}  ${broken[0] ?? ''}`.trimEnd();

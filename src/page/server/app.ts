@@ -2,12 +2,10 @@
 import { Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
-import { arrivals, whyNot } from '../../lab/by-hand/break-choice.ts';
-import { isHandVerb } from '../../lab/by-hand/fault-requests.ts';
+import { whyNot } from '../../lab/by-hand/break-choice.ts';
 import { rungsWithOrders } from '../../lab/choices/set-up.ts';
-import { isDrillName } from '../../lab/drills/drills.ts';
-import { isRaceName } from '../../lab/races/schedules.ts';
-import { plannedBreak, plannedDrill, plannedRace } from '../../lab/report/planned.ts';
+import { plannedBreak, plannedDrill, plannedRace } from '../../lab/commands/planned.ts';
+import { breakRow, drillRow, faultRow, raceRow } from '../../lab/commands/rows.ts';
 import { useKey, viewerIn } from '../access.ts';
 import { addFiles } from './page-files.ts';
 import { addPlays, Choices, type Env, Rung } from './play-routes.ts';
@@ -26,15 +24,15 @@ const Again = z.object({
 
 const OrdersOf = z.object({ rung: Rung.refine((rung) => rungsWithOrders.includes(rung)) });
 
-const RaceWanted = z.object({ race: z.string().refine(isRaceName), rung: Rung });
-const Minutes = z.number().positive().max(60);
+/** What the page asks for is what the commands take; it names all of it. */
+const RaceWanted = z.object({
+  race: raceRow.arguments.name.schema.unwrap(),
+  rung: raceRow.options.rung.schema.unwrap(),
+});
 const DrillWanted = z.object({
-  drill: z.string().refine(isDrillName),
-  minutes: Minutes,
-  seed: z
-    .int()
-    .min(0)
-    .max(2 ** 31),
+  drill: drillRow.arguments.name.schema.unwrap(),
+  minutes: drillRow.options.minutes.schema.unwrap(),
+  seed: drillRow.options.seed.schema.unwrap(),
 });
 
 export interface PageOptions {
@@ -99,18 +97,18 @@ function addCommands(app: Hono<Env>, plays: Plays, runs: Runs): void {
 
 const BreakWanted = z
   .object({
-    broken: Rung,
-    beside: Rung.optional(),
-    arrivals: z.enum(arrivals),
-    perSecond: z.int().min(1).max(5_000),
-    minutes: Minutes,
+    broken: breakRow.arguments.rung.schema,
+    beside: breakRow.options.beside.schema,
+    arrivals: breakRow.options.arrivals.schema.unwrap(),
+    perSecond: breakRow.options.perSecond.schema.unwrap(),
+    minutes: breakRow.options.minutes.schema.unwrap(),
   })
   .transform(({ broken: rung, ...more }) => ({ rung, ...more }))
   .refine((wanted) => whyNot(wanted) === null);
 const FaultAsked = z.object({
-  verb: z.string().refine(isHandVerb),
+  verb: faultRow.arguments.verb.schema,
   server: z.string().max(40).default(''),
-  ms: z.int().min(0).max(600_000).default(2_000),
+  ms: faultRow.options.ms.schema,
 });
 
 const drillOf = ({ drill, minutes, seed }: z.infer<typeof DrillWanted>) =>

@@ -11,7 +11,11 @@ import { type BucketCount, type ShardKeys, stockPlaces } from '../connections/sa
 import { scanHash } from '../connections/scan-hash.ts';
 import { serviceError } from '../errors.ts';
 import { rungNamed } from '../ladder/rungs.ts';
+import type { Done } from '../operate/operate.ts';
+import { wholeNumber } from '../operate/words.ts';
 import { finalRungs } from './reconcile/read-sales.ts';
+
+export const endedDays = wholeNumber(0, 9_999);
 
 const pageSize = 1_000;
 const dayMs = 86_400_000;
@@ -61,6 +65,13 @@ export function endedSalesText({ removed, waiting }: EndedSales): string {
   const why = 'kept, because not all orders are recorded (see reconcile)';
   if (waiting.length > 0) lines.push(`${why}: ${waiting.length}${named(waiting)}`);
   return lines.join('\n');
+}
+
+/** Of the operators' command. Its exit code is 1 when some sales were kept. */
+export async function runEndedSales(connections: Connections, days: number): Promise<Done> {
+  const ended = await removeEndedSales(connections, days);
+  const exitCode = ended.waiting.length > 0 ? 1 : 0;
+  return { data: ended, text: endedSalesText(ended), exitCode };
 }
 
 async function endedVouchers(

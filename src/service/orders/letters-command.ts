@@ -1,46 +1,42 @@
 /** What `dead-letters` does and prints, for the lab's command line and for a deployment. */
 
 import { pino } from 'pino';
+import { z } from 'zod';
 import type { Connections } from '../connections/connections.ts';
 import { isId } from '../domain.ts';
 import { LockstepError, serviceError } from '../errors.ts';
+import type { Done } from '../operate/operate.ts';
+import { flag, wholeNumber } from '../operate/words.ts';
 import { openOrderIds } from '../order-ids/open-order-ids.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
 import { findOrder } from './find-order.ts';
 import { type DeadLetter, discardLetter, findLetter, listLetters } from './letters.ts';
 import { replayLetter } from './replay-letter.ts';
 
-export const letterActs = ['list', 'show', 'replay', 'discard'] as const;
-export type LetterAct = (typeof letterActs)[number];
-
-export interface LettersRequest {
-  readonly act: LetterAct;
+export const LettersGiven = z.object({
+  act: z.enum(['list', 'show', 'replay', 'discard']),
   /** Its id. Not for `list`, nor with `all`. */
-  readonly letter?: string | undefined;
+  letter: z.string().optional(),
   /** The most that are listed, the oldest first. */
-  readonly most: number;
+  most: wholeNumber(1, 999_999).default(100),
   /** Replays or discards every letter that the filter leaves. */
-  readonly all: boolean;
+  all: flag,
   /** The filter of `list` and `all`. */
-  readonly reason?: string | undefined;
-  readonly voucherId?: string | undefined;
-}
+  reason: z.string().optional(),
+  voucherId: z.string().optional(),
+});
+type LettersRequest = z.infer<typeof LettersGiven>;
 
-export interface LettersAnswer {
-  /** For `--json`. */
-  readonly data: unknown;
-  readonly text: string;
-  /** Some letters of `all` could not be replayed or discarded. */
-  readonly isPartial: boolean;
-}
+type Perform = (id: string) => Promise<Done>;
 
-type Perform = (id: string) => Promise<LettersAnswer>;
-
-/** @throws LETTER_ID_MISSING, UNKNOWN_DEAD_LETTER, or why one letter could not be replayed */
+/**
+ * Its exit code is 1 when some letters of `all` were refused.
+ * @throws LETTER_ID_MISSING, UNKNOWN_DEAD_LETTER, or why one letter could not be replayed
+ */
 export async function runDeadLetters(
   connections: Connections,
   request: LettersRequest,
-): Promise<LettersAnswer> {
+): Promise<Done> {
   const { act, letter } = request;
   if (act === 'list') return list(connections, request);
   const isOfAll = request.all && act !== 'show';
@@ -53,15 +49,15 @@ export async function runDeadLetters(
 /** A replay needs new order ids: they are opened once for all letters. */
 function performing(
   connections: Connections,
-  act: Exclude<LetterAct, 'list'>,
-  work: (perform: Perform) => Promise<LettersAnswer>,
-): Promise<LettersAnswer> {
+  act: Exclude<LettersRequest['act'], 'list'>,
+  work: (perform: Perform) => Promise<Done>,
+): Promise<Done> {
   if (act === 'show') return work((id) => show(connections, id));
   if (act === 'discard') return work((id) => discard(connections, id));
   return withOrderIds(connections, (ids) => work((id) => replay(connections, ids, id)));
 }
 
-const whole = (data: unknown, text: string): LettersAnswer => ({ data, text, isPartial: false });
+const whole = (data: unknown, text: string): Done => ({ data, text, exitCode: 0 });
 
 async function chosen(
   connections: Connections,
@@ -80,14 +76,14 @@ async function chosen(
 /** The most letters of each shard that a filter reads. */
 const mostRead = 100_000;
 
-async function list(connections: Connections, request: LettersRequest): Promise<LettersAnswer> {
+async function list(connections: Connections, request: LettersRequest): Promise<Done> {
   const { letters, total } = await chosen(connections, request);
   if (total === 0) return whole({ total, letters }, 'There are no dead letters.');
   const count = `${letters.length} of ${total} dead letters, the oldest first`;
   return whole({ total, letters }, [count, ...letters.map(summary)].join('\n\n'));
 }
 
-async function show(connections: Connections, id: string): Promise<LettersAnswer> {
+async function show(connections: Connections, id: string): Promise<Done> {
   const letter = await findLetter(connections, id);
   const order = await statusOf(connections, letter.orderId);
   const replayed = await statusOf(connections, letter.replayedAs);
@@ -105,7 +101,7 @@ async function replay(
   connections: Connections,
   orderIds: Pick<OrderIds, 'next'>,
   id: string,
-): Promise<LettersAnswer> {
+): Promise<Done> {
   const { orderId, isFirst } = await replayLetter(connections, orderIds, id);
   const done = isFirst ? 'is replayed' : 'was replayed before';
   return whole(
@@ -126,7 +122,7 @@ async function withOrderIds<T>(
   }
 }
 
-async function discard(connections: Connections, id: string): Promise<LettersAnswer> {
+async function discard(connections: Connections, id: string): Promise<Done> {
   const letter = await discardLetter(connections, id);
   return whole(letter, `Discarded:\n\n${summary(letter)}\n  ${JSON.stringify(letter.entry)}`);
 }
@@ -136,9 +132,9 @@ async function onAll(
   connections: Connections,
   perform: Perform,
   request: LettersRequest,
-): Promise<LettersAnswer> {
+): Promise<Done> {
   const { letters } = await chosen(connections, request);
-  const done: LettersAnswer[] = [];
+  const done: Done[] = [];
   const refused: { letter: string; code: string; message: string }[] = [];
   for (const { id } of letters)
     try {
@@ -153,7 +149,7 @@ async function onAll(
     ...refused.map(({ letter, code, message }) => `Letter ${letter}: ${code}: ${message}`),
   ];
   const data = { done: done.map((each) => each.data), refused };
-  return { data, text: texts.join('\n\n'), isPartial: refused.length > 0 };
+  return { data, text: texts.join('\n\n'), exitCode: refused.length > 0 ? 1 : 0 };
 }
 
 async function statusOf(connections: Connections, orderId = ''): Promise<string> {

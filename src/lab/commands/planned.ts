@@ -1,4 +1,4 @@
-/** The experiments that a command and the page both play: their options, and what repeats them. */
+/** The experiments that a command and the page both play, with the command that repeats them. */
 import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Language } from '../../texts/texts.ts';
 import { breakName } from '../by-hand/break-choice.ts';
@@ -7,11 +7,13 @@ import { type DrillName, drills } from '../drills/drills.ts';
 import { raceExperiment } from '../races/race-on.ts';
 import type { PlayedRace } from '../races/race-verdict.ts';
 import type { RaceName } from '../races/schedules.ts';
+import type { OwnReport, Planned } from '../report/experiment-report.ts';
+import { withoutFacts } from '../report/facts-files.ts';
+import { fileLine, reportLine } from '../report/file-words.ts';
+import { raceText } from '../report/race-text.ts';
 import type { Judged } from '../stage/result.ts';
-import type { OwnReport, Planned } from './experiment-report.ts';
-import { withoutFacts } from './facts-files.ts';
-import { fileLine, reportLine } from './file-words.ts';
-import { raceText } from './race-text.ts';
+import { commandText } from './row.ts';
+import { breakRow, drillRow, raceRow } from './rows.ts';
 
 export const plannedRace = (
   name: RaceName,
@@ -19,7 +21,7 @@ export const plannedRace = (
   language?: Language,
 ): Planned<{ name: RaceName; rung: RungName }, PlayedRace> => ({
   ...{ name: `race-${name}-${rung}`, experiment: raceExperiment, options: { name, rung } },
-  command: `npx lockstep race ${name} --rung ${rung}`,
+  command: commandText(raceRow, { name, rung }),
   ...(language && { language }),
   report: (played, { plays }) => raceReport(played, plays, language ?? 'en'),
 });
@@ -29,21 +31,13 @@ export const plannedDrill = (
   options: { readonly seed: number; readonly minutes: number },
 ): Planned<typeof options, unknown> => ({
   ...{ name: `drill-${name}`, experiment: drills[name], options },
-  command: `npx lockstep drill ${name} --minutes ${options.minutes} --seed ${options.seed}`,
+  command: commandText(drillRow, { name, ...options }),
 });
 
-export const plannedBreak = (options: BreakOptions): Planned<BreakOptions, unknown> => {
-  const { rung, beside, arrivals, perSecond, minutes } = options;
-  const more = [
-    ...(beside ? [`--beside ${beside}`] : []),
-    ...(arrivals === 'steady' ? [] : [`--arrivals ${arrivals}`]),
-  ].map((each) => ` ${each}`);
-  const command = `npx lockstep break ${rung}${more.join('')}`;
-  return {
-    ...{ name: breakName(options), experiment: breakIt, options },
-    command: `${command} --per-second ${perSecond} --minutes ${minutes}`,
-  };
-};
+export const plannedBreak = (options: BreakOptions): Planned<BreakOptions, unknown> => ({
+  ...{ name: breakName(options), experiment: breakIt, options },
+  command: commandText(breakRow, options),
+});
 
 function raceReport(
   played: PlayedRace,

@@ -1,0 +1,97 @@
+/** `ladder`, `replay` and `docs`: what is known without servers. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { json, language } from '../lab/commands/options.ts';
+import { commandRow } from '../lab/commands/row.ts';
+import { labError } from '../lab/errors.ts';
+import type { RaceResult } from '../lab/races/race-verdict.ts';
+import { generatedParts, replaceParts, wholeFiles } from '../lab/report/docs.ts';
+import { ladderRows, ladderText } from '../lab/report/ladder-tables.ts';
+import { publishedRows, rowsText } from '../lab/report/published.ts';
+import { raceText } from '../lab/report/race-text.ts';
+import { command } from './command.ts';
+import { print } from './output.ts';
+
+const ladderRow = commandRow({
+  name: 'ladder',
+  about: {
+    en: 'show every rung: what it does, and what it claims',
+    zh: '列出每级台阶：做什么，承诺什么',
+  },
+  arguments: {},
+  options: { language, json },
+});
+
+export const addLadder = command(ladderRow, (_, { json, language }) =>
+  print(json, ladderRows(language), () => ladderText(language)),
+);
+
+const replayRow = commandRow({
+  name: 'replay',
+  about: {
+    en: 'show a recorded race again, without servers',
+    zh: '不用服务器，把记录下来的竞态再放一遍',
+  },
+  arguments: {
+    file: {
+      schema: z.string(),
+      en: 'a race’s folder, or its race.json',
+      zh: '竞态的文件夹，或其中的 race.json',
+    },
+  },
+  options: { language, json },
+});
+
+export const addReplay = command(replayRow, (_, { file, json, language }) => {
+  const result = readRace(file);
+  print(json, result, () => raceText(result, language));
+});
+
+/** Enough to tell a race from another file. */
+const Recorded = z.object({
+  race: z.string(),
+  rung: z.string(),
+  verdict: z.enum(['held', 'violated', 'unknown']),
+  steps: z.array(z.object({ lane: z.string(), text: z.string(), at: z.string() })).min(1),
+});
+
+function readRace(file: string): RaceResult {
+  try {
+    const path = statSync(file).isDirectory() ? join(file, 'race.json') : file;
+    const recorded: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (!Recorded.safeParse(recorded).success)
+      throw new Error('its fields are not those of a race');
+    return recorded as RaceResult;
+  } catch (cause) {
+    throw labError('NO_RECORDED_RACE', file).causedBy(cause);
+  }
+}
+
+const dataFolder = fileURLToPath(new URL('../../docs/data/', import.meta.url));
+
+const docsRow = commandRow({
+  name: 'docs',
+  about: {
+    en: 'write the generated parts of README.md and docs/ (tables, results of the last runs)',
+    zh: '写 README.md 和 docs/ 里生成的部分（表格、最近几次的结果）',
+  },
+  arguments: {},
+  options: {},
+});
+
+export const addDocs = command(docsRow, ({ runsFolder }) => {
+  for (const [file, parts] of Object.entries(generatedParts(runsFolder)))
+    rewrite(file, (text) => replaceParts(text, parts));
+  for (const [file, text] of Object.entries(wholeFiles())) rewrite(file, () => text);
+  for (const [file, rows] of Object.entries(publishedRows(runsFolder)))
+    rewrite(`${dataFolder}${file}`, () => rowsText(rows));
+});
+
+function rewrite(file: string, change: (text: string) => string): void {
+  const text = readFileSync(file, 'utf8');
+  const fresh = change(text);
+  if (fresh !== text) writeFileSync(file, fresh);
+  console.log(`${fresh === text ? 'unchanged' : 'written  '}  ${file}`);
+}

@@ -1,0 +1,199 @@
+/** The commands that the page offers, too: what a race, a drill, a break and a fault take. */
+import { z } from 'zod';
+import { isRungName, type RungName } from '../../service/ladder/rungs.ts';
+import { flag, wholeNumber } from '../../service/operate/words.ts';
+import type { HandVerb } from '../by-hand/asked-faults.ts';
+import { arrivals } from '../by-hand/break-choice.ts';
+import { isHandVerb } from '../by-hand/fault-requests.ts';
+import { choicesIn, mostLetters } from '../choices/letters.ts';
+import { drillNames, isDrillName } from '../drills/drills.ts';
+import { labError } from '../errors.ts';
+import { verbs } from '../faults/faults.ts';
+import { isRaceName, raceNames } from '../races/schedules.ts';
+import {
+  database,
+  json,
+  knownRung,
+  language,
+  list,
+  rung,
+  seedNumber,
+  someMinutes,
+  times,
+  unknownRung,
+} from './options.ts';
+import { commandRow, named } from './row.ts';
+
+const choiceLetters = z
+  .string()
+  .transform((text) => text.replaceAll(/[\s,]/g, '').toUpperCase())
+  .refine((letters) => choicesIn(letters) !== null && letters.length <= mostLetters, {
+    error:
+      'They are the letters of the buyers, A to D. X before one kills its process, P pauses it, R ' +
+      'resumes it, E ends its lease, U loses its answer: AAEAB. S1 to S3 stop a Redis master, H1 to ' +
+      'H3 start it again. W is the order worker: XW kills it, SW stops it, HW starts it.',
+  });
+
+/** Without a rung it is true: all of them. */
+const rungOrAll = z.custom<RungName | true>(
+  (value) => value === true || (typeof value === 'string' && isRungName(value)),
+  { params: { refusal: unknownRung } },
+);
+
+export const raceRow = commandRow({
+  name: 'race',
+  about: {
+    en: 'play a famous race step by step through nginx, on the rung with the bug',
+    zh: '把一个著名的竞态一步步走一遍：经过 nginx，在有这个 bug 的台阶上',
+  },
+  arguments: {
+    name: {
+      schema: named(isRaceName, (name) => labError('UNKNOWN_RACE', name, raceNames)).optional(),
+      en: 'one of those that --list shows',
+      zh: '--list 列出的名字',
+    },
+  },
+  options: {
+    list,
+    choices: {
+      schema: choiceLetters.optional(),
+      value: '<lanes>',
+      en:
+        'instead: move the buyers of --rung by hand: AABB; W is the order worker; X kills, P and R pause ' +
+        'and resume, E ends a lease, U loses an answer (AAEAB); S2 and H2 stop and start redis-2',
+      zh:
+        '不走竞态，亲手移动 --rung 上的买家：AABB；W 是订单消费者；X 杀进程，P 暂停，R 恢复，' +
+        'E 让租约到期，U 丢掉回答（AAEAB）；S2 停 redis-2，H2 再启动它',
+      conflicts: ['list'],
+    },
+    rung: {
+      schema: knownRung.optional(),
+      value: '<rung>',
+      en: 'play it on this rung instead',
+      zh: '换到这级台阶上',
+    },
+    times: times(1_000),
+    everyCheckpoint: {
+      schema: flag,
+      en: 'with --choices: a buyer stops at every checkpoint',
+      zh: '和 --choices 一起用：买家在每个检查点都停',
+    },
+    commands: {
+      schema: flag,
+      en: 'with --choices: what each of them sends to Redis and MySQL',
+      zh: '和 --choices 一起用：每一步发给 Redis 和 MySQL 的命令',
+    },
+    allOrders: {
+      schema: rungOrAll.optional(),
+      value: '[rung]',
+      en: 'instead: every order of two buyers (no rung: of all)',
+      zh: '不走竞态，把两个买家的每一种顺序都走一遍（不写台阶就是全部）',
+      conflicts: ['list', 'choices', 'rung', 'times'],
+    },
+    language,
+    database,
+    json,
+  },
+});
+
+export const drillRow = commandRow({
+  name: 'drill',
+  about: {
+    en: 'load, faults and an audit: what the faults cost, and what was lost',
+    zh: '压测、故障注入、审计：故障的代价是什么，丢了什么',
+  },
+  arguments: {
+    name: {
+      schema: named(isDrillName, (name) => labError('UNKNOWN_DRILL', name, drillNames)).default(
+        'kill-storm',
+      ),
+      en: 'a name from `lockstep drill --list`',
+      zh: '`lockstep drill --list` 列出的名字',
+    },
+  },
+  options: {
+    list,
+    minutes: {
+      schema: someMinutes.default(0.5),
+      en: 'how long the load lasts, in a drill that has a length',
+      zh: '压测多少分钟（时长可调的演练）',
+      repeat: 'always',
+    },
+    seed: {
+      schema: seedNumber.default(1),
+      en: 'decides the faults, their order, and that of the users',
+      zh: '决定有哪些故障、先后顺序，以及用户的顺序',
+      repeat: 'always',
+    },
+    times: times(1_000),
+    database,
+    language,
+    json,
+  },
+});
+
+export const breakRow = commandRow({
+  name: 'break',
+  about: {
+    en: 'purchases, while you break servers with `lockstep fault`; then the audit',
+    zh: '一边持续下单，一边由你用 `lockstep fault` 弄坏服务器；最后审计',
+  },
+  arguments: { rung },
+  options: {
+    beside: {
+      schema: knownRung.optional(),
+      value: '<rung>',
+      en: 'the same purchases on a second rung, at the same moments',
+      zh: '在另一级台阶上同时下同样的单',
+    },
+    arrivals: {
+      schema: z.enum(arrivals).default('steady'),
+      value: '<kind>',
+      en: 'how buyers come; with k6, it is k6/failover.js',
+      zh: '买家怎么来；选 k6 就是跑 k6/failover.js',
+    },
+    perSecond: {
+      schema: wholeNumber(1, 5_000).default(100),
+      en: 'purchases a second, on each rung',
+      zh: '每级台阶每秒下多少单',
+      repeat: 'always',
+    },
+    minutes: {
+      schema: someMinutes.default(5),
+      en: 'how long; `lockstep fault end` ends it earlier',
+      zh: '多少分钟；`lockstep fault end` 提前结束',
+      repeat: 'always',
+    },
+    database,
+    json,
+  },
+});
+
+/** In the order of --help. */
+const handVerbs = [...verbs, 'resume', 'start', 'heal', 'end'].filter((verb): verb is HandVerb =>
+  isHandVerb(verb),
+);
+
+export const faultRow = commandRow({
+  name: 'fault',
+  about: {
+    en: 'break a server while k6 or `break` runs; heal mends all, end ends `break`',
+    zh: '在 k6 或 `break` 运行时弄坏一台服务器；heal 全部修好，end 结束 `break`',
+  },
+  arguments: {
+    verb: { schema: z.enum(handVerbs), en: 'what to do', zh: '做什么' },
+    server: {
+      schema: z.string().optional(),
+      en: 'redis-2, nginx, api-1, api-worker-1, …; heal and end need none',
+      zh: 'redis-2、nginx、api-1、api-worker-1……；heal 和 end 不用写',
+    },
+  },
+  options: {
+    ms: {
+      schema: wholeNumber(0, 600_000).default(2_000),
+      en: 'for slow, delay, block-event-loop and step-clock-…',
+      zh: '多少毫秒：slow、delay、block-event-loop、step-clock-… 用',
+    },
+    json,
+  },
+});
