@@ -14,6 +14,8 @@ import {
   type Redisson,
 } from '../lab/benchmarks/redisson-cycles.ts';
 import { spreadOfKnown } from '../lab/benchmarks/spread.ts';
+import { json } from '../lab/commands/options.ts';
+import { commandRow, commandText } from '../lab/commands/row.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import type { OwnReport } from '../lab/report/experiment-report.ts';
@@ -22,9 +24,7 @@ import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
 import { blocksText } from '../lab/report/result-text.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
-import type { AddCommand } from './command.ts';
-import { jsonOption } from './options.ts';
-import type { JsonOption } from './output.ts';
+import { command } from './command.ts';
 import { playExperiment } from './play.ts';
 
 interface LockCosts {
@@ -32,19 +32,24 @@ interface LockCosts {
   readonly otherWork: number | null;
 }
 
-export const addBenchLocks: AddCommand = (program, folders) =>
-  program
-    .command('bench-locks')
-    .description('measure the cost of each lock, alone and with fifty contenders')
-    .addOption(jsonOption())
-    .action(({ json }: JsonOption) =>
-      playExperiment(folders, {
-        ...{ name: 'bench-locks', experiment: lockCosts, options: {} },
-        command: 'npx lockstep bench-locks',
-        ...{ times: 1, database: undefined, isOnLabDatabase: true, json },
-        report: (measured, about) => lockReport(measured, measuredRun(about)),
-      }),
-    );
+const benchLocksRow = commandRow({
+  name: 'bench-locks',
+  about: {
+    en: 'measure the cost of each lock, alone and with fifty contenders',
+    zh: '测每种锁的代价：没有竞争时，和五十个竞争者时',
+  },
+  arguments: {},
+  options: { json },
+});
+
+export const addBenchLocks = command(benchLocksRow, (folders, { json }) =>
+  playExperiment(folders, {
+    ...{ name: 'bench-locks', experiment: lockCosts, options: {} },
+    ...{ command: commandText(benchLocksRow, {}), times: 1, database: undefined },
+    ...{ isOnLabDatabase: true, json },
+    report: (measured, about) => lockReport(measured, measuredRun(about)),
+  }),
+);
 
 const lockCosts: Experiment<object, LockCosts> = {
   about: {

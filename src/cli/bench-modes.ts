@@ -19,31 +19,62 @@ import { saturate, saturationReport } from '../lab/benchmarks/saturation.ts';
 import type { BenchmarkResult } from '../lab/benchmarks/targets.ts';
 import { benchmarkWaiting, waitingReport } from '../lab/benchmarks/waiting-benchmark.ts';
 import { flameGraph } from '../lab/report/flame-graph.ts';
+import type { Bilingual } from '../lab/stage/result.ts';
 import type { Block } from '../lab/stage/table.ts';
 import { type RungName, rungNames } from '../service/ladder/rungs.ts';
 
-/** The words after `bench`, and what they measure. */
-export const hows = {
-  saturate: 'the highest rate of an open model (needs k6)',
-  rates: 'the cost at low rates, and of instances that have just started',
-  profile: 'where an instance spends its time, with a flame graph',
-  buckets: 'a hot voucher on several masters',
-  queues: 'how fast each queue drains, beside BullMQ',
-  flood: 'purchases beside a flood of other requests',
-  waiting: 'a rush on a sale with a waiting room, and without',
-} as const;
+/** The words after `bench`. */
+export const hows = [
+  'saturate',
+  'rates',
+  'profile',
+  'buckets',
+  'queues',
+  'flood',
+  'waiting',
+] as const;
+
+const measures: Readonly<Record<(typeof hows)[number], Bilingual>> = {
+  saturate: {
+    en: 'the highest rate of an open model (needs k6)',
+    zh: '开放模型下的最高速率（需要 k6）',
+  },
+  rates: {
+    en: 'the cost at low rates, and of instances that have just started',
+    zh: '低速率时、实例刚启动时的代价',
+  },
+  profile: {
+    en: 'where an instance spends its time, with a flame graph',
+    zh: '一个实例的时间花在哪里，带火焰图',
+  },
+  buckets: { en: 'a hot voucher on several masters', zh: '热门券分到几个主节点上' },
+  queues: {
+    en: 'how fast each queue drains, beside BullMQ',
+    zh: '每种队列消费得多快，和 BullMQ 相比',
+  },
+  flood: { en: 'purchases beside a flood of other requests', zh: '别的请求涌进来时的购买' },
+  waiting: {
+    en: 'a rush on a sale with a waiting room, and without',
+    zh: '抢购，有候场室和没有候场室',
+  },
+};
+
+export const howText: Bilingual = {
+  en: hows.map((how) => `${how}: ${measures[how].en}`).join('; '),
+  zh: hows.map((how) => `${how}：${measures[how].zh}`).join('；'),
+};
 
 /** The words and options of the command line that choose the mode. */
-export interface Choice {
-  readonly how?: keyof typeof hows | undefined;
-  readonly rung?: RungName;
+interface Choice {
+  readonly how: (typeof hows)[number] | undefined;
+  readonly rung: RungName | undefined;
   readonly ladder: boolean;
-  readonly rate?: number;
-  readonly orders?: number;
+  readonly rate: number | undefined;
+  readonly orders: number | undefined;
   /** Of waiting: so many users. */
-  readonly line?: number;
+  readonly line: number | undefined;
   /** The file that describes the other service. */
-  readonly beside?: string;
+  readonly beside: string | undefined;
   /** Of orders: without HTTP. */
   readonly byScript: boolean;
 }
@@ -64,14 +95,16 @@ export interface Measurement {
   readonly files?: Readonly<Record<string, string>>;
 }
 
+const measured = <Result extends BenchmarkResult>(
+  result: Result,
+  report: (result: Result) => readonly Block[],
+): Measurement => ({ result, report: report(result) });
+
 const purchase: Mode = {
   name: 'bench',
   seconds: 4,
   rounds: 5,
-  run: async (bench, rounds) => {
-    const result = await benchmarkPurchase(bench, rounds);
-    return { result, report: purchaseReport(result) };
-  },
+  run: async (bench, rounds) => measured(await benchmarkPurchase(bench, rounds), purchaseReport),
 };
 
 const rungs = (
@@ -81,26 +114,17 @@ const rungs = (
   rounds: number,
 ): Mode => ({
   ...{ name, seconds, rounds },
-  run: async (bench, times) => {
-    const result = await benchmarkRungs(bench, names, times);
-    return { result, report: rungsReport(result) };
-  },
+  run: async (bench, times) => measured(await benchmarkRungs(bench, names, times), rungsReport),
 });
 
 const saturation = (rung: RungName, first?: number): Mode => ({
   ...{ name: 'bench-saturate', seconds: 5, rounds: 1 },
-  run: async (bench) => {
-    const result = await saturate(bench, rung, first);
-    return { result, report: saturationReport(result) };
-  },
+  run: async (bench) => measured(await saturate(bench, rung, first), saturationReport),
 });
 
 const rates: Mode = {
   ...{ name: 'bench-rates', seconds: 3, rounds: 1 },
-  run: async (bench) => {
-    const result = await benchmarkRates(bench);
-    return { result, report: ratesReport(result) };
-  },
+  run: async (bench) => measured(await benchmarkRates(bench), ratesReport),
 };
 
 const profile = (rung: RungName): Mode => ({
@@ -114,26 +138,17 @@ const profile = (rung: RungName): Mode => ({
 
 const buckets: Mode = {
   ...{ name: 'bench-buckets', seconds: 4, rounds: 5 },
-  run: async (bench, rounds) => {
-    const result = await benchmarkBuckets(bench, rounds);
-    return { result, report: bucketsReport(result) };
-  },
+  run: async (bench, rounds) => measured(await benchmarkBuckets(bench, rounds), bucketsReport),
 };
 
 const queues: Mode = {
   ...{ name: 'bench-queues', seconds: 5, rounds: 3 },
-  run: async (bench, rounds) => {
-    const result = await benchmarkQueues(bench, rounds);
-    return { result, report: queuesReport(result) };
-  },
+  run: async (bench, rounds) => measured(await benchmarkQueues(bench, rounds), queuesReport),
 };
 
 const flood = (rate: number): Mode => ({
   ...{ name: 'bench-flood', seconds: 6, rounds: 1 },
-  run: async (bench) => {
-    const result = await benchmarkFlood(bench, rate);
-    return { result, report: floodReport(result) };
-  },
+  run: async (bench) => measured(await benchmarkFlood(bench, rate), floodReport),
 });
 
 /** So many users wait at the end of the rush. */
@@ -141,29 +156,21 @@ const longestLine = 100_000;
 
 const waiting = (rung: RungName, rate: number, line: number): Mode => ({
   ...{ name: 'bench-waiting', seconds: 6, rounds: 1 },
-  run: async (bench) => {
-    const result = await benchmarkWaiting(bench, rung, rate, line);
-    return { result, report: waitingReport(result) };
-  },
+  run: async (bench) => measured(await benchmarkWaiting(bench, rung, rate, line), waitingReport),
 });
 
 function growth(rung: RungName, orders: number, byScript: boolean): Mode {
   if (!byScript) refuseManyByHttp(orders);
   return {
     ...{ name: byScript ? 'bench-orders-by-script' : 'bench-orders', seconds: 2, rounds: 1 },
-    run: async (bench) => {
-      const result = await benchmarkGrowth(bench, rung, orders, byScript);
-      return { result, report: growthReport(result) };
-    },
+    run: async (bench) =>
+      measured(await benchmarkGrowth(bench, rung, orders, byScript), growthReport),
   };
 }
 
 const beside = (other: OtherService): Mode => ({
   ...{ name: 'bench-beside', seconds: 4, rounds: 5 },
-  run: async (bench, rounds) => {
-    const result = await benchmarkBeside(bench, other, rounds);
-    return { result, report: besideReport(result) };
-  },
+  run: async (bench, rounds) => measured(await benchmarkBeside(bench, other, rounds), besideReport),
 });
 
 export function modeOf(choice: Choice): Mode {

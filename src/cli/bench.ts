@@ -1,8 +1,10 @@
-import { Argument, Option } from 'commander';
+/** `bench`: the cost of a purchase, in one of its modes. */
+import { z } from 'zod';
 import { readRecordedFigures } from '../lab/benchmarks/recorded-figures.ts';
 import { fallen, type RecordedFigures } from '../lab/benchmarks/targets.ts';
 import { withBench } from '../lab/benchmarks/with-bench.ts';
-import type { WorkFolders } from '../lab/environment/work-folders.ts';
+import { json, knownRung } from '../lab/commands/options.ts';
+import { commandRow, commandText } from '../lab/commands/row.ts';
 import type { OwnReport } from '../lab/report/experiment-report.ts';
 import { fileLine } from '../lab/report/file-words.ts';
 import { textReport } from '../lab/report/folder.ts';
@@ -10,101 +12,104 @@ import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-r
 import { blocksText } from '../lab/report/result-text.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
 import { instancesByDefault } from '../service/config.ts';
-import { serviceError } from '../service/errors.ts';
-import { isRungName, type RungName, rungNames } from '../service/ladder/rungs.ts';
-import { type Choice, hows, type Measurement, type Mode, modeOf } from './bench-modes.ts';
-import type { AddCommand } from './command.ts';
-import { jsonOption, whole } from './options.ts';
-import type { JsonOption } from './output.ts';
+import { flag, wholeNumber } from '../service/operate/words.ts';
+import { hows, howText, type Measurement, type Mode, modeOf } from './bench-modes.ts';
+import { command } from './command.ts';
 import { playExperiment } from './play.ts';
 
-interface BenchOptions extends JsonOption, Choice {
-  readonly seconds?: number;
-  readonly rounds?: number;
-  readonly connections: number;
-  readonly instances: number;
-  /** `bench.json` of an earlier run. */
-  readonly gate?: string;
-}
+const benchRow = commandRow({
+  name: 'bench',
+  about: {
+    en: 'the cost of a purchase, beside requests that do less (needs wrk)',
+    zh: '一次购买的代价，和做得更少的请求相比（需要 wrk）',
+  },
+  arguments: { how: { schema: z.enum(hows).optional(), ...howText } },
+  options: {
+    ladder: {
+      schema: flag,
+      en: 'every rung under the same load, in short rounds',
+      zh: '每级台阶压同样的量，每轮很短',
+      conflicts: ['rung', 'orders'],
+    },
+    rung: {
+      schema: knownRung.optional(),
+      value: '<name>',
+      en: 'one rung of the ladder',
+      zh: '只测一级台阶',
+    },
+    orders: {
+      schema: wholeNumber(10_000, 10_000_000).optional(), // What a voucher may have in stock.
+      en: 'one voucher with so many orders',
+      zh: '一张有这么多订单的券',
+    },
+    beside: {
+      schema: z.string().optional(),
+      value: '<file>',
+      en: 'another service, which this JSON file describes, in turns',
+      zh: '和这个 JSON 文件描述的另一个服务轮流测',
+      conflicts: ['rung', 'ladder', 'orders', 'rate'],
+    },
+    rate: {
+      schema: wholeNumber(1, 50_000).optional(),
+      en: 'of saturate: the first requests/s that it tries; of flood: purchases/s; of waiting: users/s',
+      zh: 'saturate：从每秒多少请求试起；flood：每秒多少次购买；waiting：每秒多少用户',
+    },
+    line: {
+      schema: wholeNumber(1, 1_000_000).optional(),
+      en: 'of waiting: so many users wait (by default 100000)',
+      zh: 'waiting：多少用户在排队（默认 100000）',
+    },
+    seconds: {
+      schema: wholeNumber(1, 120).optional(),
+      en: 'how long each load lasts (by default 2 to 10)',
+      zh: '每次压测多少秒（默认 2 到 10）',
+    },
+    rounds: {
+      schema: wholeNumber(1, 100).optional(),
+      en: 'how often each is measured (by default 1, 2, 3 or 5); 1 judges no target',
+      zh: '每项测几轮（默认 1、2、3 或 5）；只测 1 轮不判断目标',
+    },
+    gate: {
+      schema: z.string().optional(),
+      value: '<file>',
+      en: 'fail where a figure fell behind this bench.json, beyond its spread',
+      zh: '有数字比这个 bench.json 差、且超出波动，就算失败',
+    },
+    byScript: {
+      schema: flag,
+      en: 'with --orders: call the script of lua-stream directly, without HTTP',
+      zh: '和 --orders 一起用：不走 HTTP，直接调 lua-stream 的脚本',
+      conflicts: ['rung', 'ladder'],
+      implies: { orders: 1_000_000 },
+    },
+    connections: {
+      schema: wholeNumber(1, 1_000).default(128),
+      en: 'requests at once',
+      zh: '并发请求数',
+    },
+    instances: {
+      schema: wholeNumber(1, 64).default(instancesByDefault()),
+      en: 'API processes (by default as many as cores, like a deployment)',
+      zh: 'API 进程数（默认和部署时一样，等于核数）',
+    },
+    json,
+  },
+});
 
 const noFigures: RecordedFigures = new Map();
-const defaultConnections = 128;
-/** What a voucher may have in stock. */
-const mostOrders = 10_000_000;
 
-const howText = Object.entries(hows)
-  .map(([name, text]) => `${name}: ${text}`)
-  .join('; ');
-
-/** @throws UNKNOWN_RUNG, with the names of all rungs. */
-function rungName(name: string): RungName {
-  if (!isRungName(name)) throw serviceError('UNKNOWN_RUNG', name, rungNames);
-  return name;
-}
-
-const byScript = () =>
-  new Option('--by-script', 'with --orders: call the script of lua-stream directly, without HTTP')
-    .conflicts(['rung', 'ladder'])
-    .implies({ orders: 1_000_000 })
-    .default(false);
-
-export const addBench: AddCommand = (program, folders) =>
-  program
-    .command('bench')
-    .description('the cost of a purchase, beside requests that do less (needs wrk)')
-    .addArgument(new Argument('[how]', howText).choices(Object.keys(hows)))
-    .option('--rung <name>', 'one rung of the ladder', rungName)
-    .addOption(
-      new Option('--ladder', 'every rung under the same load, in short rounds')
-        .conflicts(['rung', 'orders'])
-        .default(false),
-    )
-    .option('--orders <n>', 'one voucher with so many orders', whole(10_000, mostOrders))
-    .addOption(byScript())
-    .addOption(
-      new Option(
-        '--beside <file>',
-        'another service, which this JSON file describes, in turns',
-      ).conflicts(['rung', 'ladder', 'orders', 'rate']),
-    )
-    .option(
-      '--rate <n>',
-      'of saturate: the first requests/s that it tries; of flood: purchases/s; of waiting: users/s',
-      whole(1, 50_000),
-    )
-    .option('--line <n>', 'of waiting: so many users wait (by default 100000)', whole(1, 1_000_000))
-    .option('--seconds <n>', 'how long each load lasts (by default 2 to 10)', whole(1, 120))
-    .option(
-      '--rounds <n>',
-      'how often each is measured (by default 1, 2, 3 or 5); 1 judges no target',
-      whole(1, 100),
-    )
-    .option('--connections <n>', 'requests at once', whole(1, 1_000), defaultConnections)
-    .option(
-      '--instances <n>',
-      'API processes (by default as many as cores, like a deployment)',
-      whole(1, 64),
-      instancesByDefault(),
-    )
-    .option('--gate <file>', 'fail where a figure fell behind this bench.json, beyond its spread')
-    .addOption(jsonOption())
-    .action((how: Choice['how'], options: BenchOptions) => bench(folders, { ...options, how }));
-
-function bench(folders: WorkFolders, options: BenchOptions): Promise<void> {
-  const mode = modeOf(options);
-  const recorded = options.gate === undefined ? noFigures : readRecordedFigures(options.gate);
-  const { seconds = mode.seconds, rounds = mode.rounds, connections, instances, json } = options;
+export const addBench = command(benchRow, (folders, given) => {
+  const mode = modeOf(given);
+  const recorded = given.gate === undefined ? noFigures : readRecordedFigures(given.gate);
+  const { seconds = mode.seconds, rounds = mode.rounds, connections, instances, json } = given;
   return playExperiment(folders, {
-    ...{
-      name: mode.name,
-      experiment: measuring(mode, recorded),
-      options: { seconds, rounds, connections, instances },
-    },
-    command: commandOf(options),
-    ...{ times: 1, database: undefined, isOnLabDatabase: true, json },
+    ...{ name: mode.name, experiment: measuring(mode, recorded) },
+    options: { seconds, rounds, connections, instances },
+    ...{ command: commandText(benchRow, given), times: 1, database: undefined },
+    ...{ isOnLabDatabase: true, json },
     report: (measured, about) => benchReport(measured, measuredRun(about)),
   });
-}
+});
 
 interface Load {
   readonly seconds: number;
@@ -132,18 +137,4 @@ function benchReport({ result, report: blocks, files }: Measurement, run: Measur
     data: () => result,
     text: (folder) => `\n${report}\n\n${fileLine('report', `${folder}/report.txt`)}`,
   };
-}
-
-function commandOf(chosen: BenchOptions): string {
-  const { how, ladder, byScript, connections, instances, ...options } = chosen;
-  const given = ['rung', 'orders', 'beside', 'rate', 'line', 'seconds', 'rounds', 'gate'] as const;
-  return [
-    'npx lockstep bench',
-    ...(how ? [how] : []),
-    ...(ladder ? ['--ladder'] : []),
-    ...given.flatMap((name) => (options[name] === undefined ? [] : [`--${name} ${options[name]}`])),
-    ...(byScript ? ['--by-script'] : []),
-    ...(connections === defaultConnections ? [] : [`--connections ${connections}`]),
-    ...(instances === instancesByDefault() ? [] : [`--instances ${instances}`]),
-  ].join(' ');
 }

@@ -6,10 +6,6 @@ import type { Verdict } from '../service/domain.ts';
 import { LockstepError } from '../service/errors.ts';
 import { errorInChinese } from './errors-zh.ts';
 
-export interface JsonOption {
-  readonly json: boolean;
-}
-
 /** Progress goes to standard error, so that standard output is the result alone. */
 export const progress = (line: string): void => console.error(line);
 
