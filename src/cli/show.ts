@@ -2,8 +2,9 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { execaSync } from 'execa';
 import { z } from 'zod';
-import { json, language } from '../lab/commands/options.ts';
+import { json, language, languageVariable } from '../lab/commands/options.ts';
 import { commandRow } from '../lab/commands/row.ts';
 import { labError } from '../lab/errors.ts';
 import type { RaceResult } from '../lab/races/race-verdict.ts';
@@ -11,6 +12,7 @@ import { generatedParts, replaceParts, wholeFiles } from '../lab/report/docs.ts'
 import { ladderRows, ladderText } from '../lab/report/ladder-tables.ts';
 import { publishedRows, rowsText } from '../lab/report/published.ts';
 import { raceText } from '../lab/report/race-text.ts';
+import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { print } from './output.ts';
 
@@ -69,7 +71,16 @@ function readRace(file: string): RaceResult {
   }
 }
 
-const dataFolder = fileURLToPath(new URL('../../docs/data/', import.meta.url));
+const docsFile = (path: string) => fileURLToPath(new URL(`../../docs/${path}`, import.meta.url));
+const dataFolder = docsFile('data/');
+
+/** All commands, as `lockstep --help` shows them. */
+function helpIn(language: Language): string {
+  const lockstep = fileURLToPath(new URL('lockstep.js', import.meta.url));
+  const env = { [languageVariable]: language };
+  const { stdout } = execaSync(process.execPath, [lockstep, '--help'], { env });
+  return `\`\`\`text\n${stdout.trim()}\n\`\`\``;
+}
 
 const docsRow = commandRow({
   name: 'docs',
@@ -82,6 +93,8 @@ const docsRow = commandRow({
 });
 
 export const addDocs = command(docsRow, ({ runsFolder }) => {
+  const help = { commands: helpIn('en'), 'commands-zh': helpIn('zh') };
+  rewrite(docsFile('commands.md'), (text) => replaceParts(text, help));
   for (const [file, parts] of Object.entries(generatedParts(runsFolder)))
     rewrite(file, (text) => replaceParts(text, parts));
   for (const [file, text] of Object.entries(wholeFiles())) rewrite(file, () => text);

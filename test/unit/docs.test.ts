@@ -211,6 +211,13 @@ test('every row of a table has the cells of its head', () => {
         expect.soft(`${cellsOf(row)} in ${row}`, path).toBe(`${cellsOf(head)} in ${row}`);
 });
 
+test('the page of the commands has a line for each, in both languages', () => {
+  const [, english = '', chinese = ''] = read('docs/commands.md').split('```text');
+  for (const name of commandNames)
+    for (const list of [english, chinese])
+      expect.soft(list).toMatch(new RegExp(`^  ${name} `, 'm'));
+});
+
 test('the documents together name commands and scripts', () => {
   const text = documents.map(read).join('\n');
   expect(commandsIn(text).length).toBeGreaterThan(5);
