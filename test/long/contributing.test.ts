@@ -2,14 +2,17 @@
  * The whole files that CONTRIBUTING.md shows: each compiles as it stands, and the queue keeps its
  * contract.
  */
+import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { Lab } from '../../src/lab/environment/lab.ts';
+import { isVerb } from '../../src/lab/faults/faults.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import type { OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { type ClauseName, clauses } from '../contracts/order-queue.ts';
-import { testConnections } from '../support/connections.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { compile, copySources } from '../support/source-copy.ts';
 
@@ -35,13 +38,6 @@ function shownFiles(guide: string): ShownFile[] {
 const guide = readFileSync('CONTRIBUTING.md', 'utf8');
 const files = shownFiles(guide);
 
-test('the fault is shown as it is in its file', () => {
-  const file = 'src/lab/faults/redis.ts';
-  const shown = partOf(`From \`${file}\``);
-  expect(shown).toContain('inject');
-  expect(readFileSync(file, 'utf8')).toContain(shown);
-});
-
 test('each file that exists is shown as it is', () => {
   for (const { path, source } of files)
     if (existsSync(path)) expect(source, path).toBe(readFileSync(path, 'utf8'));
@@ -61,7 +57,24 @@ describe('all of them', () => {
       const named = source.replace("'answered-in-time'", "'progress'");
       writeFileSync(join(copy, path), named.replace("'answered-late'", "'granted-late'"));
     }
+    addFault(join(copy, 'src/lab/faults/redis.ts'));
     await compile(copy);
+  });
+
+  test('the fault is a verb, and ends every connection to the Redis that it hits', async () => {
+    const { verbs, faultOn } = (await import(
+      pathToFileURL(join(copy, 'dist/lab/faults/faults.js')).href
+    )) as typeof import('../../src/lab/faults/faults.ts');
+    const added = verbs.filter((verb) => !isVerb(verb));
+    expect(added).toEqual(['sever-clients']);
+    const connections = testConnections({ REDIS_URL: quietRedis() });
+    const redis = connections.redis('admin');
+    await connections.ready();
+    const closed = once(redis, 'close');
+    const port = Number(new URL(connections.config.REDIS_URL).port);
+    const lab = { portOf: () => port } as unknown as Lab;
+    for (const verb of added) await faultOn(verb, 'redis-main').inject(lab);
+    await closed;
   });
 
   test('keep their contract: the queue all clauses but those that are named as exceptions', async () => {
@@ -82,6 +95,14 @@ describe('all of them', () => {
 /** The next source after these words. */
 const partOf = (words: string): string =>
   guide.slice(guide.indexOf(words)).split('```')[1]?.replace(/^ts\n/, '') ?? '';
+
+/** As the guide says: the function, and its row in the table of the file. */
+function addFault(file: string): void {
+  const table = 'export const redisFaults = {\n';
+  const [before = '', rows = ''] = readFileSync(file, 'utf8').split(table);
+  const [fault, row] = [partOf('in `src/lab/faults/redis.ts`'), partOf('**Its row**')];
+  writeFileSync(file, `${before}${fault}\n${table}${row}${rows}`);
+}
 
 const clausesIn = (source: string): ClauseName[] =>
   (Object.keys(clauses) as ClauseName[]).filter(
