@@ -20,7 +20,7 @@ import { quiet, readyConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { ownDatabase, ownStores } from '../support/own-stores.ts';
-import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
+import { luaStreamSale, openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
 import { startOwnRedis } from '../support/servers.ts';
 
 /** It promises `always`, unless it says otherwise. */
@@ -137,8 +137,7 @@ async function replicated(count = 1) {
     return isWritten !== null && (await admin.wait(count, 500)) === count;
   };
   await waitUntil('the replica', 20_000, isInSync);
-  const voucher = await someVoucher(connections, { stock: 500 });
-  await openLuaStream(connections).prepare(voucher);
+  const { voucher } = await luaStreamSale(connections, { stock: 500 });
   const buy = (by: Connections, order: Order) => openLuaStream(by).sell(order, voucher, freeLease);
   return { replica, replicas, connections, voucher, settings, buy };
 }
@@ -199,9 +198,7 @@ test('with `replica`, no service starts, and none is ready, with more replicas t
 
 test('with `replica`, nobody is told `sold-out` because of an order that no replica has', async () => {
   const { replica, connections } = await replicated();
-  const voucher = await someVoucher(connections, { stock: 1 });
-  const inventory = openLuaStream(connections);
-  await inventory.prepare(voucher);
+  const { inventory, voucher } = await luaStreamSale(connections, { stock: 1 });
   const buy = (user: string) => inventory.sell(someOrder(voucher.id, user), voucher, freeLease);
   await replica.pause();
   expect(await buy('1')).toMatchObject({ kind: 'unknown' });

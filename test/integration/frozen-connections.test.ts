@@ -13,11 +13,10 @@ import { isStoreUnavailable } from '../../src/service/connections/store-errors.t
 import { isServiceError } from '../../src/service/errors.ts';
 import { stockPositive } from '../../src/service/inventory/stock-positive.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
-import { workOrders } from '../../src/service/orders/order-worker.ts';
 import { withCode } from '../support/basics.ts';
-import { quiet, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
+import { quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
-import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+import { luaStreamSale, someOrder, someVoucher, startWorker } from '../support/sale.ts';
 import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
 
 /** What an answer may take in these tests, and a reconnect on a busy machine. */
@@ -54,11 +53,7 @@ describe.skipIf(isOnMysql)('a frozen connection to Redis', () => {
     const { connections, proxy } = await redisBehindProxy({
       PURCHASE_ANSWER_MS: String(answerMs),
     });
-    connections.redis('purchase');
-    await connections.ready();
-    const voucher = await someVoucher(connections, { stock: 100 });
-    const inventory = openLuaStream(connections);
-    await inventory.prepare(voucher);
+    const { inventory, voucher } = await luaStreamSale(connections, { stock: 100 });
     proxy.freeze();
     const order = someOrder(voucher.id, '7', 'once');
     expect(await inventory.sell(order, voucher, freeLease)).toMatchObject({ kind: 'unknown' });
@@ -162,20 +157,12 @@ describe('an order worker', () => {
   const quickly = { ...settings, CLAIM_IDLE_MS: '200', REDIS_URL: quietRedis() };
 
   /** A worker behind the proxy, and a sale that is not. */
-  async function startWorker({ connections, proxy }: Behind) {
-    const direct = await readyConnections({ REDIS_URL: quietRedis() }, 'purchase');
-    const voucher = await someVoucher(direct, { stock: 100 });
+  async function saleWithWorker({ connections, proxy }: Behind) {
+    const direct = await readyConnections({ REDIS_URL: quietRedis() });
+    const { inventory, voucher } = await luaStreamSale(direct, { stock: 100 });
     const keys = direct.saleKeys.of(voucher.id);
     await direct.redis('admin').del(keys.orders, keys.queued);
-    const inventory = openLuaStream(direct);
-    await inventory.prepare(voucher);
-    const stop = new AbortController();
-    const queue = openStreamQueue(connections);
-    const working = workOrders(connections, queue, quiet, stop.signal);
-    onTestFinished(async () => {
-      stop.abort();
-      await working;
-    });
+    onTestFinished(startWorker(connections));
     let user = 0;
     const buy = async (count: number) => {
       for (let bought = 0; bought < count; bought++) {
@@ -198,7 +185,7 @@ describe('an order worker', () => {
   }
 
   test('records again after its connections to MySQL froze, each order once', async () => {
-    const { buy, untilRecorded, freeze } = await startWorker(await mysqlBehindProxy(quickly));
+    const { buy, untilRecorded, freeze } = await saleWithWorker(await mysqlBehindProxy(quickly));
     await buy(3);
     await untilRecorded(3, 10_000);
     freeze();
@@ -208,7 +195,7 @@ describe('an order worker', () => {
 
   test('records a batch whose transaction froze half-way', async () => {
     const behind = await mysqlBehindProxy(quickly);
-    const { buy, untilRecorded, freeze, voucher } = await startWorker(behind);
+    const { buy, untilRecorded, freeze, voucher } = await saleWithWorker(behind);
     const pool = testConnections().mysql();
     const other = await pool.getConnection();
     await other.beginTransaction();
@@ -227,7 +214,7 @@ describe('an order worker', () => {
   test.skipIf(isOnMysql)(
     'records again after its connections to Redis froze, each order once',
     async () => {
-      const { buy, untilRecorded, freeze } = await startWorker(await redisBehindProxy(settings));
+      const { buy, untilRecorded, freeze } = await saleWithWorker(await redisBehindProxy(settings));
       await buy(3);
       await untilRecorded(3, 10_000);
       freeze();

@@ -4,7 +4,6 @@
  */
 import type { Counter } from '@prometheus-io/client';
 import { expect, test } from 'vitest';
-import { withRedis } from '../../src/lab/environment/replication.ts';
 import { counts, type SalePlace, salePlaceOf } from '../../src/service/audit/collect.ts';
 import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
@@ -26,13 +25,10 @@ import {
 import { startOwnRedis } from '../support/servers.ts';
 
 async function ownLock(name: RungName) {
-  const { url } = await startOwnRedis();
+  const { url, admin } = await startOwnRedis();
   const { lock } = await openLock(name, { REDIS_URL: url });
   await (await lock.acquire('before', { waitMs: 0 }))?.release(); // Its scripts are known now.
-  const memory = (limit: string) =>
-    withRedis(Number(new URL(url).port), async (redis) => {
-      await redis.config('SET', 'maxmemory', limit);
-    });
+  const memory = (limit: string) => admin.config('SET', 'maxmemory', limit);
   return { lock, fill: () => memory('1'), clear: () => memory('0') };
 }
 

@@ -17,7 +17,7 @@ import type { OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { redisStreamGroupQueue } from '../../src/service/queues/redis-stream-group.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
+import { luaStreamSale, openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
 import { startOwnRedis } from '../support/servers.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 
@@ -28,11 +28,9 @@ describe('a purchase whose answer is lost', () => {
     const proxy = await proxyBefore(quietRedis());
     const connections = testConnections({ REDIS_URL: proxy.url });
     const direct = testConnections({ REDIS_URL: quietRedis() });
-    const inventory = openLuaStream(connections);
     const redis = direct.redis('admin');
-    await Promise.all([connections.ready(), direct.ready()]);
-    const voucher = await someVoucher(connections, { stock: 11 });
-    await inventory.prepare(voucher);
+    await direct.ready();
+    const { inventory, voucher } = await luaStreamSale(connections, { stock: 11 });
     // From now on Redis knows the script: the next answer is that of the purchase, not NOSCRIPT.
     await inventory.sell(someOrder(voucher.id, '6'), voucher, lease);
 
@@ -86,11 +84,8 @@ test.each<[string, (redis: Redis) => Promise<unknown>]>([
   'a purchase is refused as not-ready by a Redis that is %s, and wrote nothing',
   async (_, harm) => {
     const connections = testConnections({ REDIS_URL: (await startOwnRedis()).url });
-    const inventory = openLuaStream(connections);
     const admin = connections.redis('admin');
-    await connections.ready();
-    const voucher = await someVoucher(connections, { stock: 10 });
-    await inventory.prepare(voucher);
+    const { inventory, voucher } = await luaStreamSale(connections, { stock: 10 });
     await harm(admin);
     const outcome = await inventory.sell(someOrder(voucher.id, '7'), voucher, lease);
     expect(outcome).toEqual({ kind: 'refused', reason: 'not-ready' });

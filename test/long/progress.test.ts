@@ -18,7 +18,7 @@ import { freeLease } from '../../src/service/locks/none.ts';
 import { findRecorded } from '../../src/service/orders/record-orders.ts';
 import { quiet, testConnections } from '../support/connections.ts';
 import { ownLab, theLab } from '../support/own-lab.ts';
-import { openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
+import { luaStreamSale, openLuaStream, someOrder } from '../support/sale.ts';
 import { startOwnRedis } from '../support/servers.ts';
 import {
   firstOf,
@@ -30,13 +30,8 @@ import { proxyBefore } from '../support/test-proxy.ts';
 
 const lab = theLab(null);
 
-async function voucherOf(connections: Connections): Promise<Voucher> {
-  connections.redis('purchase');
-  await connections.ready();
-  const voucher = await someVoucher(connections, { stock: 100 });
-  await openLuaStream(connections).prepare(voucher);
-  return voucher;
-}
+const voucherOf = async (connections: Connections): Promise<Voucher> =>
+  (await luaStreamSale(connections, { stock: 100 })).voucher;
 
 async function bought(connections: Connections, voucher: Voucher, user: string): Promise<Order> {
   const order = someOrder(voucher.id, user);

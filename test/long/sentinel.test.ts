@@ -17,12 +17,11 @@ import { MasterWatch } from '../../src/service/connections/redis-sentinel.ts';
 import type { Order, Voucher } from '../../src/service/domain.ts';
 import type { Inventory } from '../../src/service/inventory/inventory.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
-import { workOrders } from '../../src/service/orders/order-worker.ts';
 import { findRecorded } from '../../src/service/orders/record-orders.ts';
 import { someFolder } from '../support/basics.ts';
-import { quiet, testConnections } from '../support/connections.ts';
+import { testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
-import { openLuaStream, openStreamQueue, someOrder, someVoucher } from '../support/sale.ts';
+import { luaStreamSale, someOrder, startWorker } from '../support/sale.ts';
 import { ownPorts, startOwnRedis } from '../support/servers.ts';
 import { startLoggedService } from '../support/service-process.ts';
 
@@ -98,23 +97,13 @@ async function sale(): Promise<Sale> {
   const sentinels = await startOwnSentinels();
   const connections = testConnections(sentinels.settings);
   for (const role of roles) connections.redis(role);
-  await connections.ready();
-  const voucher = await someVoucher(connections, { stock: 1_000 });
-  const inventory = openLuaStream(connections);
-  await inventory.prepare(voucher);
-  return { sentinels, connections, inventory, voucher };
+  return { sentinels, connections, ...(await luaStreamSale(connections, { stock: 1_000 })) };
 }
 
 /** In this process, with the connections of the sale. */
 async function saleWithWorker(): Promise<Sale> {
   const own = await sale();
-  const queue = openStreamQueue(own.connections);
-  const stop = new AbortController();
-  const working = workOrders(own.connections, queue, quiet, stop.signal);
-  onTestFinished(async () => {
-    stop.abort();
-    await working;
-  });
+  onTestFinished(startWorker(own.connections));
   return own;
 }
 

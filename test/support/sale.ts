@@ -67,6 +67,18 @@ export const openLuaStream = (connections: Connections): Inventory =>
     waitForReplicas: waitsForReplicas(connections.config),
   });
 
+/** A voucher of the final rung that these connections sell. */
+export async function luaStreamSale(
+  connections: Connections,
+  changes: Partial<Voucher>,
+): Promise<{ readonly inventory: Inventory; readonly voucher: Voucher }> {
+  const inventory = openLuaStream(connections);
+  await connections.ready();
+  const voucher = await someVoucher(connections, changes);
+  await inventory.prepare(voucher);
+  return { inventory, voucher };
+}
+
 /** As a process has it that remembers nothing: of the final rung, or of buckets. */
 export const inventoryOf = (connections: Connections, rung: string): Inventory =>
   rung === 'lua-buckets'

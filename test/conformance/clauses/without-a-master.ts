@@ -1,21 +1,21 @@
 /** One master does not answer: what a caller gets, and when. */
 import { ask, outcomeOf, release } from '../ask.ts';
-import { broken, duration, type Finding, held, sentenceOf } from '../clause.ts';
+import { broken, type Clause, duration, type Finding, held, sentenceOf } from '../clause.ts';
 import type { Field } from '../field.ts';
 import { type Subject, waitMs } from '../subject.ts';
 
 /** Nobody else wants the lock, so a majority must grant it at once. */
-export const grantLimitMs = 1_000;
+const grantLimitMs = 1_000;
 /** The wait that the caller allowed, and one second more. */
-export const errorLimitMs = waitMs + 1_000;
+const errorLimitMs = waitMs + 1_000;
 /** Then the measurement ends. */
 const mostMs = 6_000;
 const leaseMs = 10_000;
 
 /** The last of three masters, or the only one. */
-export const missingPlace = ({ needs }: Subject): number => (needs === 'one' ? 0 : 2);
+const missingPlace = ({ needs }: Subject): number => (needs === 'one' ? 0 : 2);
 
-export async function withoutAMaster(
+async function withoutAMaster(
   subject: Subject,
   field: Field,
   state: 'dead' | 'hung',
@@ -57,3 +57,18 @@ function failsInTime(asked: Awaited<ReturnType<typeof ask>>, state: string): Fin
     return broken(`the error took ${duration(asked.ms)} with a ${state} master ${limit}`);
   return held(`${sentenceOf(asked.error)} after ${duration(asked.ms)}`);
 }
+
+export const deadMaster: Clause = {
+  name: 'dead master',
+  head: 'dead',
+  proves:
+    'With a killed master, a majority still grants; any other lock fails with an error, in time.',
+  run: (subject, field) => withoutAMaster(subject, field, 'dead'),
+};
+
+export const hungMaster: Clause = {
+  name: 'hung master',
+  head: 'hung',
+  proves: 'With a master that is stopped (SIGSTOP), the same, in the same time.',
+  run: (subject, field) => withoutAMaster(subject, field, 'hung'),
+};
