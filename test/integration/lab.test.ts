@@ -86,14 +86,12 @@ test('a lab that stops gives a Redis its disk back first, and this Redis keeps w
   const { ports, chosen } = await choosePorts();
   onTestFinished(chosen);
   const [port = 0] = ports.redlock;
-  const ref = { pid: 0, startedAt: '' };
-  const onStart = (started: ProcessRef) => void Object.assign(ref, started);
-  const redis = new OwnRedis({ folder, port, name: 'redis-1', fsync: 'everysec', onStart });
+  const redis = new OwnRedis({ folder, port, name: 'redis-1', fsync: 'everysec' });
   onTestFinished(() => redis.end());
   await redis.start();
-  const running = [{ ...ref, name: 'redis-1', port, hasFullDisk: true }];
+  const running = [{ ...redis.process, name: 'redis-1', port, hasFullDisk: true }];
   writeState(folder, { id: 'test', ports, database: 'mariadb', running, shape: defaultShape });
-  await refuseFileWrites(redis.pid);
+  await refuseFileWrites(redis.process.pid);
   await redis.admin.set('key', 'answered');
   await Lab.stop(folder);
   await redis.start();

@@ -42,9 +42,10 @@ export class OwnServer implements LabServer {
     this.#options = options;
   }
 
-  /** Of the last process; 0 before the first. */
-  get pid(): number {
-    return this.#process?.pid ?? 0;
+  /** The last one. */
+  get process(): ProcessRef {
+    if (!this.#process) throw new RangeError(`${this.name} was not started`);
+    return this.#process;
   }
 
   get isRunning(): boolean {

@@ -40,7 +40,7 @@ export async function startSaleMasters(
     await stop();
     throw error;
   }
-  const pids = masters.map(({ pid }) => pid);
+  const pids = masters.map((each) => each.process.pid);
   return { url: `redis://127.0.0.1:${first}`, pids, stop };
 }
 

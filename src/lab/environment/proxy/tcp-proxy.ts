@@ -71,6 +71,7 @@ export class TcpProxy {
     for (const link of this.#links) {
       if (!this.#has('timeout', link) && isOver(link)) void link.sentOn.then(() => finish(link));
       if (this.#has('reset_peer', link)) reset(link);
+      link.isKept &&= this.#has('keep', link);
     }
     this.#change.resolve();
     this.#change = Promise.withResolvers();
@@ -84,10 +85,9 @@ export class TcpProxy {
    */
   async thaw(): Promise<void> {
     const kept = [...this.#links].filter(({ isKept, upstream }) => isKept && !upstream.destroyed);
-    const heard = kept.map(async (link) => {
-      link.isKept = false;
-      await Promise.race([once(link.upstream, 'data'), once(link.upstream, 'close')]);
-    });
+    const heard = kept.map(({ upstream }) =>
+      Promise.race([once(upstream, 'data'), once(upstream, 'close')]),
+    );
     await this.setToxics([]);
     await Promise.all(heard);
   }
@@ -125,7 +125,8 @@ export class TcpProxy {
       socket.on('error', () => {});
       // Behind a dropped network neither side hears that the other one has closed.
       socket.on('close', () => {
-        if (!this.#has('timeout', link)) void link.sentOn.then(() => end(link));
+        const isFinishing = socket === client && upstream.writableEnded;
+        if (!this.#has('timeout', link) && !isFinishing) void link.sentOn.then(() => end(link));
         if (client.destroyed && upstream.destroyed) this.#links.delete(link);
       });
     }
