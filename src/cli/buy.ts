@@ -1,20 +1,19 @@
-/** `voucher`, `buy` and `token`: a sale of the running lab, by hand. */
+/** `voucher` and `buy`: a sale of the running lab, by hand. */
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { json, knownId, pauses, rung } from '../lab/commands/options.ts';
 import { commandRow } from '../lab/commands/row.ts';
 import { runningLab } from '../lab/environment/lab-connections.ts';
-import { labError } from '../lab/errors.ts';
 import type { Answer } from '../lab/stage/result.ts';
 import { buyOnce } from '../lab/workload/buy-once.ts';
 import { putOnSale } from '../lab/workload/create-voucher.ts';
 import type { Attempt } from '../service/audit/facts.ts';
 import { readHistory } from '../service/audit/read-history.ts';
 import { labTokenSecret } from '../service/config.ts';
-import { isId, mostBuckets } from '../service/domain.ts';
+import { mostBuckets } from '../service/domain.ts';
 import { signToken } from '../service/http/tokens.ts';
-import { flag, wholeNumber } from '../service/operate/words.ts';
+import { wholeNumber } from '../service/operate/words.ts';
 import type { HistoryEvent } from '../service/trace/history.ts';
 import { command } from './command.ts';
 import { print, setExitCode } from './output.ts';
@@ -136,55 +135,4 @@ function attemptText({ outcome, orderId, reason, instance, userId }: Attempt): s
       ? `order ${orderId}`
       : `${reason}${orderId ? ` (order ${orderId})` : ''}`;
   return `${outcome}: user ${userId}, ${detail}, answered by ${instance}`;
-}
-
-const tokenRow = commandRow({
-  name: 'token',
-  about: {
-    en: 'print bearer tokens of the lab, valid for a day',
-    zh: '打印实验环境的令牌，一天内有效',
-  },
-  arguments: {
-    user: {
-      schema: z.string(),
-      en: 'the user’s id, or a range of them: 1..2000',
-      zh: '用户 id，或一段：1..2000',
-    },
-  },
-  options: {
-    operator: {
-      schema: flag,
-      en: 'with the role of an operator, who creates vouchers',
-      zh: '运营人员的角色，可以创建券',
-    },
-    csv: {
-      schema: flag,
-      en: 'as user,token with a head line, for JMeter and other tools',
-      zh: '带表头的 user,token，给 JMeter 等工具用',
-    },
-  },
-  examples:
-    '\n  curl -H "Authorization: Bearer $(npx lockstep token 7)" …' +
-    '\n  npx lockstep token 1..2000 > tokens.txt          TOKENS_FILE of k6' +
-    '\n  npx lockstep token 1..2000 --csv > tokens.csv    JMeter: CSV Data Set Config',
-});
-
-export const addToken = command(tokenRow, async (_, { user: users, operator, csv }) => {
-  if (csv) console.log('user,token');
-  for (const user of usersOf(users)) {
-    const role = operator ? 'operator' : 'user';
-    const token = await signToken(labTokenSecret, user, role, daySeconds);
-    console.log(csv ? `${user},${token}` : token);
-  }
-});
-
-const mostTokens = 1_000_000;
-
-/** @throws INVALID_ID @throws INVALID_RANGE */
-function* usersOf(text: string): Generator<string> {
-  const [first = '', last = first, ...more] = text.split('..');
-  if (more.length > 0 || ![first, last].every((id) => isId(id))) throw labError('INVALID_ID', text);
-  const count = BigInt(last) - BigInt(first) + 1n;
-  if (count < 1n || count > mostTokens) throw labError('INVALID_RANGE', text, mostTokens);
-  for (let user = BigInt(first); user <= BigInt(last); user++) yield String(user);
 }

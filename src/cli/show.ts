@@ -1,18 +1,13 @@
-/** `ladder`, `replay` and `docs`: what is known without servers. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+/** `ladder` and `replay`: what is known without servers. */
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { execaSync } from 'execa';
 import { z } from 'zod';
-import { json, language, languageVariable } from '../lab/commands/options.ts';
+import { json, language } from '../lab/commands/options.ts';
 import { commandRow } from '../lab/commands/row.ts';
 import { labError } from '../lab/errors.ts';
 import type { RaceResult } from '../lab/races/race-verdict.ts';
-import { generatedParts, replaceParts, wholeFiles } from '../lab/report/docs.ts';
 import { ladderRows, ladderText } from '../lab/report/ladder-tables.ts';
-import { publishedRows, rowsText } from '../lab/report/published.ts';
 import { raceText } from '../lab/report/race-text.ts';
-import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { print } from './output.ts';
 
@@ -69,42 +64,4 @@ function readRace(file: string): RaceResult {
   } catch (cause) {
     throw labError('NO_RECORDED_RACE', file).causedBy(cause);
   }
-}
-
-const docsFile = (path: string) => fileURLToPath(new URL(`../../docs/${path}`, import.meta.url));
-const dataFolder = docsFile('data/');
-
-/** All commands, as `lockstep --help` shows them. */
-function helpIn(language: Language): string {
-  const lockstep = fileURLToPath(new URL('lockstep.js', import.meta.url));
-  const env = { [languageVariable]: language };
-  const { stdout } = execaSync(process.execPath, [lockstep, '--help'], { env });
-  return `\`\`\`text\n${stdout.trim()}\n\`\`\``;
-}
-
-const docsRow = commandRow({
-  name: 'docs',
-  about: {
-    en: 'write the generated parts of README.md and docs/ (tables, results of the last runs)',
-    zh: '写 README.md 和 docs/ 里生成的部分（表格、最近几次的结果）',
-  },
-  arguments: {},
-  options: {},
-});
-
-export const addDocs = command(docsRow, ({ runsFolder }) => {
-  const help = { commands: helpIn('en'), 'commands-zh': helpIn('zh') };
-  rewrite(docsFile('commands.md'), (text) => replaceParts(text, help));
-  for (const [file, parts] of Object.entries(generatedParts(runsFolder)))
-    rewrite(file, (text) => replaceParts(text, parts));
-  for (const [file, text] of Object.entries(wholeFiles())) rewrite(file, () => text);
-  for (const [file, rows] of Object.entries(publishedRows(runsFolder)))
-    rewrite(`${dataFolder}${file}`, () => rowsText(rows));
-});
-
-function rewrite(file: string, change: (text: string) => string): void {
-  const text = readFileSync(file, 'utf8');
-  const fresh = change(text);
-  if (fresh !== text) writeFileSync(file, fresh);
-  console.log(`${fresh === text ? 'unchanged' : 'written  '}  ${file}`);
 }

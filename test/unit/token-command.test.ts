@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import jsonwebtoken from 'jsonwebtoken';
 import { expect, test, vi } from 'vitest';
-import { addToken } from '../../src/cli/buy.ts';
+import { addToken } from '../../src/cli/token.ts';
 import { workFolders } from '../../src/lab/environment/work-folders.ts';
 import { labTokenSecret } from '../../src/service/config.ts';
 
