@@ -9,7 +9,6 @@ import { famousRaces } from '../dist/lab/choices/famous-races.js';
 import { canAim, saleOf, stopsOf } from '../dist/lab/choices/set-up.js';
 import { drillNames, drills } from '../dist/lab/drills/drills.js';
 import { raceNames, schedules } from '../dist/lab/races/schedules.js';
-import { said } from '../dist/lab/races/schedules-zh.js';
 import { outageFaults, safetyFaults, scoredRungs } from '../dist/lab/scoreboard/columns.js';
 import { racesOf } from '../dist/lab/scoreboard/plan.js';
 import { claimOf, showsInRush } from '../dist/service/ladder/claims.js';
@@ -93,7 +92,7 @@ function racesOn(rung) {
     .filter((name) => schedules[name].rung === rung)
     .map((name) => {
       const { title, next } = schedules[name];
-      return { name, next, title: said(title), byHand: famousRaces[name] };
+      return { name, next, title, byHand: famousRaces[name] };
     });
 }
 

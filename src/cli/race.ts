@@ -9,7 +9,6 @@ import { raceRow } from '../lab/commands/rows.ts';
 import type { WorkFolders } from '../lab/environment/work-folders.ts';
 import { labError } from '../lab/errors.ts';
 import { raceNames, schedules } from '../lab/races/schedules.ts';
-import { said } from '../lab/races/schedules-zh.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { command } from './command.ts';
 import { print } from './output.ts';
@@ -63,7 +62,7 @@ function listRaces({ json, language }: RaceGiven): void {
   const all = raceNames.map((name) => {
     const { title, rung } = schedules[name];
     const choices = famousRaces[name];
-    return { name, rung, title: said(title)[language], ...(choices && { byHand: choices }) };
+    return { name, rung, title: title[language], ...(choices && { byHand: choices }) };
   });
   print(json, all, () =>
     all

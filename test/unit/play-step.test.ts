@@ -18,6 +18,7 @@ import {
   timePasses,
   unreached,
 } from '../../src/lab/races/race-verdict.ts';
+import { expire, fault, kill, run, sigstop } from '../../src/lab/races/schedule.ts';
 import type { Stage } from '../../src/lab/stage/stage.ts';
 import { someFolder } from '../support/basics.ts';
 
@@ -60,8 +61,8 @@ function sceneWith(leaseMs: number, answersAfterMs = 0, hasEffect = true): Scene
   } as unknown as Scene;
 }
 
-const restart = { fault: 'restart-all', text: 'restarts with its data' } as const;
-const startEmpty = { fault: 'start-empty', text: 'starts without its data' } as const;
+const restart = fault('restart-all', 'restarts with its data', '');
+const startEmpty = fault('start-empty', 'starts without its data', '');
 
 test('a restart within the lease is as planned, if anything is seen of it', async () => {
   const step = await playStep(restart, sceneWith(60_000));
@@ -73,7 +74,7 @@ test('a restart within the lease is as planned, if anything is seen of it', asyn
 describe('the end of a lease', () => {
   /** @param isWaitedFor else the step returns at once, long before the end of the lease. */
   const end = (locked: boolean[], isWaitedFor: boolean) =>
-    playStep({ expire: 'A', text: 'its lease expires' }, {
+    playStep(expire('A', 'its lease expires', ''), {
       ...sceneWith(60_000),
       expireMs: isWaitedFor ? 20 : 60_000,
       isLocked: async () => locked.shift() ?? false,
@@ -102,7 +103,7 @@ test('a server that is meant to stay away for longer than the lease may do so', 
 });
 
 describe('a worker that a fault keeps from the database', () => {
-  const step = { run: 'W', until: 'recorded', unlessRecorded: true, text: 'gives up' } as const;
+  const step = run('W', 'recorded', 'gives up', '', { unlessRecorded: true });
   const arrival = { checkpoint: 'recorded', instance: 'w-1' };
 
   test.each([
@@ -125,15 +126,15 @@ describe('a fault in the process of a lane that was answered before', () => {
   } as unknown as Scene;
 
   test.each([
-    { kill: 'A', text: 'dies' },
-    { pause: 'A', text: 'stands still' },
-    { fault: 'cut-off', of: 'A', text: 'is cut off' },
+    kill('A', 'dies', ''),
+    sigstop('A', 'stands still', ''),
+    fault('cut-off', 'is cut off', '', 'A'),
   ] as const)('misses: %j', async (step) => {
     expect(await playStep(step, scene)).toMatchObject({ at: unreached, asPlanned: false });
   });
 
   test('hits where the schedule means the process, and not the request', async () => {
-    const step = { kill: 'A', answered: true, text: 'dies' } as const;
+    const step = kill('A', 'dies', '', { answered: true });
     const { pid = 0 } = spawn('sleep', ['60']);
     const inject = async () => {
       process.kill(pid, 'SIGKILL');

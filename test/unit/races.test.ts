@@ -42,10 +42,11 @@ describe('a pause', () => {
 
 test.each(Object.entries(schedules))('the race %s is drawn', (name, schedule: Schedule) => {
   const steps = schedule.steps.map((step) => ({
-    ...{ lane: laneOf(step), text: step.text, wrong: 'wrong' in step, asPlanned: true },
+    ...{ lane: laneOf(step), text: step.says.en, wrong: 'wrong' in step, asPlanned: true },
     ...{ at: 'order 9223372036854775807', instance: 'api-4' },
   }));
-  const { rung, title, shows } = schedule;
+  const { rung, shows } = schedule;
+  const title = schedule.title.en;
   const result: RaceResult = {
     ...{ race: name as RaceName, rung, title, shows, steps, evidence: '', asClaimed: true },
     ...{ verdict: 'violated', claim: 'violated', waitsFor: 'lock', alsoBroken: [] },

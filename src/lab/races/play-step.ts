@@ -84,7 +84,8 @@ const missed: Reached = { asPlanned: false, at: unreached };
 
 export async function playStep(step: Step, scene: Scene): Promise<PlayedStep> {
   const reached = await reach(step, scene);
-  return { lane: laneOf(step), text: step.text, wrong: 'wrong' in step, ...reached };
+  const { en: text, zh: textZh } = step.says;
+  return { lane: laneOf(step), text, textZh, wrong: 'wrong' in step, ...reached };
 }
 
 async function reach(step: Step, scene: Scene): Promise<Reached> {

@@ -1,8 +1,8 @@
 /** What a race tells while it is played. A recorded race tells the same again. */
 import type { RaceEvent, StageEvent } from '../stage/events.ts';
+import type { Bilingual } from '../stage/result.ts';
 import type { PlayedStep, RaceResult } from './race-verdict.ts';
 import { laneOf, type Schedule, schedules } from './schedules.ts';
-import { said } from './schedules-zh.ts';
 import { stepKindOf, stepPlaceOf } from './step-place.ts';
 import type { WaitsFor } from './waiting-process.ts';
 
@@ -10,16 +10,27 @@ export function raceBegun({ race, rung }: Pick<RaceResult, 'race' | 'rung'>): Ra
   const { title, lanes, steps, rung: rungWithBug }: Schedule = schedules[race];
   const names = [...new Set([...Object.keys(lanes), ...steps.map(laneOf)])];
   return {
-    ...{ kind: 'race', race, rung, title: said(title), isOfBug: rung === rungWithBug },
+    ...{ kind: 'race', race, rung, title, isOfBug: rung === rungWithBug },
     lanes: names.map((name) => ({ name, ...(lanes[name] && { userId: lanes[name] }) })),
   };
 }
 
+/** In English where an older file has no Chinese. */
+const toldOf = ({ text, textZh = text }: PlayedStep): Bilingual => ({ en: text, zh: textZh });
+
 export function stepEvent(step: PlayedStep, waitsFor: WaitsFor): RaceEvent {
-  const { lane, at: reached, asPlanned, instance, text, wrong: isWrong } = step;
+  const { lane, at: reached, asPlanned, instance, wrong: isWrong } = step;
   const place = stepPlaceOf(step, waitsFor);
   return {
-    ...{ kind: 'step', lane, is: stepKindOf(step), reached, asPlanned, says: said(text), isWrong },
+    ...{
+      kind: 'step',
+      lane,
+      is: stepKindOf(step),
+      reached,
+      asPlanned,
+      says: toldOf(step),
+      isWrong,
+    },
     ...(instance && { instance }),
     ...(place && { place }),
   };

@@ -25,6 +25,8 @@ export interface PlayedStep {
   readonly lane: string;
   /** What the step does on the rung with the bug. */
   readonly text: string;
+  /** The same in Chinese. Missing in older files. */
+  readonly textZh?: string;
   readonly wrong: boolean;
   /** True when the lane reached the checkpoint of the schedule. */
   readonly asPlanned: boolean;
@@ -100,7 +102,7 @@ export function raceVerdict(
   { steps, stops }: PlayedSteps,
   facts: Facts,
 ): PlayedRace {
-  const { title } = schedule;
+  const title = schedule.title.en;
   const findings = raceFindings(facts);
   const shows = showsOn(rungNamed(rung), schedule);
   const finding = findings.find(({ check }) => check === shows);

@@ -3,40 +3,91 @@ import type { CheckName } from '../../service/domain.ts';
 import type { Circumstance } from '../../service/ladder/rung.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
+import type { Bilingual } from '../stage/result.ts';
 import type { LockFaultName } from './lock-faults.ts';
 import type { QueueFaultName } from './queue-faults.ts';
+
+interface Told {
+  /** What the step does on the rung with the bug, in short. */
+  readonly says: Bilingual;
+}
 
 /**
  * A fault in the servers of the rung's lock (`lock-faults.ts`) or behind the sale
  * (`queue-faults.ts`), or its end.
  */
-interface FaultStep {
-  readonly text: string;
+interface FaultStep extends Told {
   /** The process of this lane is cut off, or blocked. */
-  readonly of?: string;
+  readonly of?: string | undefined;
 }
 
 export type Step =
   | (FaultStep & { readonly fault: LockFaultName | QueueFaultName })
   | (FaultStep & { readonly heal: LockFaultName | QueueFaultName })
-  | {
-      readonly run: string;
-      readonly until: CheckpointName | 'answer';
-      /** On a rung without that place: the places that come nearest. */
-      readonly orUntil?: readonly CheckpointName[];
-      readonly text: string;
-      readonly wrong?: true;
-      /** If the order is in the database by then, the fault before has not hit. */
-      readonly unlessRecorded?: true;
-    }
+  | (RunStep & Told)
   /** Waits until the lease of this lane's lock has expired, or longer than a lease lasts. */
-  | { readonly expire: string; readonly text: string }
+  | (Told & { readonly expire: string })
   /** Kills the process of this lane with SIGKILL. `answered`: also after it has answered. */
-  | { readonly kill: string; readonly answered?: true; readonly text: string }
+  | (Told & { readonly kill: string; readonly answered?: true })
   /** Pauses the process of this lane with SIGSTOP. */
-  | { readonly pause: string; readonly text: string }
+  | (Told & { readonly pause: string })
   /** Resumes it with SIGCONT. */
-  | { readonly resume: string; readonly text: string };
+  | (Told & { readonly resume: string });
+
+interface RunStep {
+  readonly run: string;
+  readonly until: CheckpointName | 'answer';
+  /** On a rung without that place: the places that come nearest. */
+  readonly orUntil?: readonly CheckpointName[];
+  readonly wrong?: true;
+  /** If the order is in the database by then, the fault before has not hit. */
+  readonly unlessRecorded?: true;
+}
+
+export const run = (
+  lane: string,
+  until: RunStep['until'],
+  en: string,
+  zh: string,
+  more: Omit<RunStep, 'run' | 'until'> = {},
+): Step => ({ run: lane, until, says: { en, zh }, ...more });
+
+/** @param of the lane whose process it hits */
+export const fault = (
+  name: LockFaultName | QueueFaultName,
+  en: string,
+  zh: string,
+  of?: string,
+): Step => ({ fault: name, says: { en, zh }, of });
+
+export const heal = (
+  name: LockFaultName | QueueFaultName,
+  en: string,
+  zh: string,
+  of?: string,
+): Step => ({ heal: name, says: { en, zh }, of });
+
+export const expire = (lane: string, en: string, zh: string): Step => ({
+  expire: lane,
+  says: { en, zh },
+});
+
+export const kill = (
+  lane: string,
+  en: string,
+  zh: string,
+  more: { readonly answered?: true } = {},
+): Step => ({ kill: lane, says: { en, zh }, ...more });
+
+export const sigstop = (lane: string, en: string, zh: string): Step => ({
+  pause: lane,
+  says: { en, zh },
+});
+
+export const sigcont = (lane: string, en: string, zh: string): Step => ({
+  resume: lane,
+  says: { en, zh },
+});
 
 /**
  * What a rung must have, so that a race says something about it. `stored`: no accepted order is in
@@ -53,7 +104,7 @@ export type Need =
   | 'lock-redis';
 
 export interface Schedule {
-  readonly title: string;
+  readonly title: Bilingual;
   /** The circumstance that it plays. */
   readonly under: Circumstance;
   /** The rung with the bug, and the next rung, which fixes it. Without `next`, every rung holds. */

@@ -149,7 +149,7 @@ export function raceMarkdown(): string {
   const rows = raceNames.map((race) => {
     const { title, rung, next }: Schedule = schedules[race];
     const [shown, by] = next === undefined ? ['none', '–'] : [`\`${rung}\``, `\`${next}\``];
-    return [`\`${race}\``, title, shown, by];
+    return [`\`${race}\``, title.en, shown, by];
   });
   return markdownTable([
     ['race', 'what goes wrong', 'on the rung with the bug', 'fixed by'],

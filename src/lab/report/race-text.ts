@@ -2,7 +2,7 @@
 import { isRungName } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import { type PlayedStep, type RaceResult, waits } from '../races/race-verdict.ts';
-import { said } from '../races/schedules-zh.ts';
+import { schedules } from '../races/schedules.ts';
 import { proofText } from './sentences.ts';
 import { placeWords, stepWords } from './step-words.ts';
 import { padded, verdictWords } from './verdict-words.ts';
@@ -15,7 +15,7 @@ const atWidth = 24;
 const atAndInstance = 29;
 
 export function raceText(result: RaceResult, language: Language = 'en'): string {
-  const { race, title, rung, verdict, steps } = result;
+  const { race, rung, verdict, steps } = result;
   const lanes = [...new Set(steps.map(({ lane }) => lane))];
   const violated = verdict === 'violated';
   const lines = steps.map((step, index) => {
@@ -24,7 +24,7 @@ export function raceText(result: RaceResult, language: Language = 'en'): string 
     return stepLine(shown, index + 1, lanes, { words, mark: stepMark(step, violated) });
   });
   return [
-    wrap(verdictWords[language].raceTitle(race, rung, said(title)[language])),
+    wrap(verdictWords[language].raceTitle(race, rung, schedules[race].title[language])),
     '',
     `    ${lanes.map((lane) => `${lane}  `).join('')}`.trimEnd(),
     ...lines,
