@@ -1,4 +1,4 @@
-/** `docs`: what the last runs have measured, in the documents. Only this command loads all of it. */
+/** `docs`: what the last runs measured, in the documents. Only this command loads all of it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { execaSync } from 'execa';

@@ -1,39 +1,50 @@
 /** The command that repeats what a command has played: it stands in every report. */
 import { Command } from 'commander';
-import { expect, test, vi } from 'vitest';
-import { addBench } from '../../src/cli/bench.ts';
-import { addBenchLocks } from '../../src/cli/bench-locks.ts';
-import { addBreak } from '../../src/cli/by-hand.ts';
-import { addDrill, addSoak } from '../../src/cli/drill.ts';
-import { addErratum } from '../../src/cli/erratum.ts';
-import { addMutants, addTrial } from '../../src/cli/mutants.ts';
-import { playExperiment } from '../../src/cli/play.ts';
-import { addRace } from '../../src/cli/race.ts';
-import { addRun } from '../../src/cli/run.ts';
-import { addScoreboard } from '../../src/cli/scoreboard.ts';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { AddCommand } from '../../src/cli/command.ts';
 import { workFolders } from '../../src/lab/environment/work-folders.ts';
 
-vi.mock('../../src/cli/play.ts', () => ({ playExperiment: vi.fn() }));
-vi.mock('../../src/service/config.ts', async (original) => ({
-  ...(await original<object>()),
-  instancesByDefault: () => 2,
-}));
+const playExperiment = vi.fn((_: unknown, { command }: { readonly command: string }) => command);
+const mocked = {
+  '../../src/cli/play.ts': { playExperiment },
+  '../../src/lab/benchmarks/recorded-figures.ts': { readRecordedFigures: vi.fn() },
+  '../../src/lab/benchmarks/other-service.ts': { readOtherService: vi.fn() },
+};
+let commands: readonly AddCommand[] = [];
 
-const commands = [
-  ...[addBench, addBenchLocks, addBreak, addDrill, addErratum, addMutants, addRace, addRun],
-  ...[addScoreboard, addSoak, addTrial],
-];
+/** The files of the unit tests share their modules: the commands are loaded anew, and forgotten. */
+beforeAll(async () => {
+  vi.resetModules();
+  for (const [path, module] of Object.entries(mocked)) vi.doMock(path, () => module);
+  vi.doMock('../../src/service/config.ts', async (original) => ({
+    ...(await original<object>()),
+    instancesByDefault: () => 2,
+  }));
+  const modules: readonly Readonly<Record<string, unknown>>[] = await Promise.all([
+    import('../../src/cli/bench.ts'),
+    import('../../src/cli/bench-locks.ts'),
+    import('../../src/cli/by-hand.ts'),
+    import('../../src/cli/drill.ts'),
+    import('../../src/cli/erratum.ts'),
+    import('../../src/cli/mutants.ts'),
+    import('../../src/cli/race.ts'),
+    import('../../src/cli/run.ts'),
+    import('../../src/cli/scoreboard.ts'),
+  ]);
+  commands = modules.flatMap((module) => Object.values(module) as AddCommand[]);
+});
+afterAll(() => {
+  for (const path of [...Object.keys(mocked), '../../src/service/config.ts']) vi.doUnmock(path);
+  vi.resetModules();
+});
 
 async function repeatOf(words: string): Promise<string | undefined> {
   const program = new Command().exitOverride();
   for (const add of commands) add(program, workFolders({}));
-  vi.mocked(playExperiment).mockClear();
+  playExperiment.mockClear();
   await program.parseAsync(words.split(' '), { from: 'user' });
-  return vi.mocked(playExperiment).mock.calls[0]?.[1].command;
+  return playExperiment.mock.calls[0]?.[1].command;
 }
-
-vi.mock('../../src/lab/benchmarks/recorded-figures.ts', () => ({ readRecordedFigures: vi.fn() }));
-vi.mock('../../src/lab/benchmarks/other-service.ts', () => ({ readOtherService: vi.fn() }));
 
 const usual =
   '--users 100 --stock 20 --seed 1 --work-ms 100 --requests-per-eager-user 8 --retries 0';
