@@ -28,10 +28,10 @@ const total = rate * seconds;
 const usersByDefault = Math.max(1000, Math.ceil(total / 100));
 const vouchers = Math.max(1, Math.floor(total / positive('USERS', usersByDefault)));
 const usersEach = Math.floor(total / vouchers);
-const mostVouchers = 2_000;
-if (vouchers > mostVouchers)
+const vouchersMax = 2_000;
+if (vouchers > vouchersMax)
   problems.push(
-    `${vouchers} vouchers are more than ${mostVouchers}: set USERS=${Math.ceil(total / mostVouchers)}`,
+    `${vouchers} vouchers are more than ${vouchersMax}: set USERS=${Math.ceil(total / vouchersMax)}`,
   );
 const stock = Math.max(1, Math.floor(usersEach * 0.8));
 const promises = safetyPromises(vouchers);

@@ -1,6 +1,6 @@
 // Latencies in the summary: of each kind of answer, and of the parts of a load.
 import { figure, markOf } from './marks.js';
-import { mostTimesSlower, p99Ms } from './settings.js';
+import { p99Ms, timesSlowerMax } from './settings.js';
 
 /** k6 keeps these figures of every latency. */
 export const latencyFigures = ['p(50)', 'p(95)', 'p(99)', 'max'];
@@ -68,7 +68,7 @@ export const partLines = (data, title, parts, names = parts) =>
 
 /** Two latencies that are so near are not told apart, however small they are. */
 const toleratedMs = 50;
-const times = mostTimesSlower || 2;
+const times = timesSlowerMax || 2;
 const isSlower = (later, earlier) => later > earlier * times && later > earlier + toleratedMs;
 
 /** Whether the sentence is true: this part of the load is as fast as that other one. */
@@ -77,7 +77,7 @@ export function asFastLine(data, sentence, part, than) {
   const [later, earlier] = metrics.map((metric) => figure(data, metric, 'p(95)'));
   const isKnown = metrics.every((metric) => isMeasured(data, metric));
   const answer = isSlower(later, earlier) ? '✗' : '✓';
-  const mark = mostTimesSlower === 0 ? '·' : answer;
+  const mark = timesSlowerMax === 0 ? '·' : answer;
   return [
     `  ${isKnown ? mark : '?'} ${sentence}: p95 ${milliseconds(later)}, ${milliseconds(earlier)}`,
     `    (as fast: at most ${times} times, or ${toleratedMs} ms more)`,

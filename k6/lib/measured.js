@@ -1,13 +1,13 @@
 // Was the load sent, and did its answers come? A load that was not there proves nothing: then the
 // run could not tell, whatever the audit says.
 import { figure } from './marks.js';
-import { mostMissedPercent } from './settings.js';
+import { missedPercentMax } from './settings.js';
 
 /** From the first iteration's begin to the last one's end. */
 export const secondsOf = (data) =>
   (figure(data, 'load_moment', 'max') - figure(data, 'load_moment', 'min')) / 1000;
 
-const share = (all) => Math.floor((all * mostMissedPercent) / 100);
+const share = (all) => Math.floor((all * missedPercentMax) / 100);
 
 /** The plan of one of several generators; `part` is that of --execution-segment: 0:1/2. */
 export function planOfPart(plan, part) {
@@ -68,7 +68,7 @@ function endedLine(data, plan) {
 /** ✓ or ?: what was missed breaks no promise. */
 export const measuredLines = (data, plan) => [
   '',
-  `MEASUREMENT  without it, nothing is shown (at most ${mostMissedPercent} % may be missing)`,
+  `MEASUREMENT  without it, nothing is shown (at most ${missedPercentMax} % may be missing)`,
   sentLine(data, plan),
   endedLine(data, plan),
   ...answersOf(plan).map(({ metric, sentence, missed, most }) => {

@@ -75,13 +75,13 @@ function onSaleAlready(voucherId) {
   return voucher;
 }
 
-const mostReasonLetters = 200;
+const reasonLettersMax = 200;
 
 function reasonOf({ status, body }) {
   const detail = detailIn(body);
   if (/^rung: /.test(detail)) return `${rung} is no rung: npx lockstep ladder has them`;
   const help = status === 401 || status === 403 ? ': check TOKEN_SECRET, or TOKEN' : '';
-  return `${detail.slice(0, mostReasonLetters)}${help}`;
+  return `${detail.slice(0, reasonLettersMax)}${help}`;
 }
 
 function detailIn(body) {

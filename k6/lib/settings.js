@@ -43,11 +43,11 @@ export const workMs = number('WORK_MS', 0);
 /** How long a client waits for an answer. After that its outcome is unknown. */
 export const answerSeconds = positive('ANSWER_SECONDS', 10);
 /** More of the load that was not sent, or has no known answer, and the run could not tell. */
-export const mostMissedPercent = number('MOST_MISSED_PERCENT', 1);
+export const missedPercentMax = number('MOST_MISSED_PERCENT', 1);
 /** The 99th percentile of the answers must not be above it. 0: any latency is good. */
 export const p99Ms = number('P99_MS', 0);
 /** A part of the load may be so many times slower than the one before. 0: only reported. */
-export const mostTimesSlower = number('MOST_TIMES_SLOWER', 2);
+export const timesSlowerMax = number('MOST_TIMES_SLOWER', 2);
 /** 1: a missing order fails the test. A lock may refuse as busy, so only lua-stream promises it. */
 export const availabilityIsPromised =
   setting(

@@ -143,7 +143,7 @@ function safetyLines(data, promises, part) {
   return lines;
 }
 
-const mostFindings = 5;
+const findingsMax = 5;
 
 /** The first cases that the audit found. Metrics are numbers only, so the audit is read again. */
 function findings(voucherIds) {
@@ -151,7 +151,7 @@ function findings(voucherIds) {
     .filter((audit) => audit !== null)
     .flatMap((audit) => audit.findings.filter(({ verdict }) => verdict !== 'held'));
   return broken
-    .slice(0, mostFindings)
+    .slice(0, findingsMax)
     .flatMap(({ check, verdict, first = '' }) => wrap(`    ${check} ${verdict}: ${first}`));
 }
 

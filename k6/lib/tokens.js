@@ -31,7 +31,7 @@ function linesOf(path) {
 }
 
 /** Of a longer load, soak.js has the same users for each voucher. */
-const mostUsers = 2_000_000;
+const usersMax = 2_000_000;
 let tokens = [];
 
 /**
@@ -39,8 +39,8 @@ let tokens = [];
  * virtual users share them, so that an iteration spends no time on a signature.
  */
 export function prepareTokens(users) {
-  if (users > mostUsers)
-    problems.push(`${users} users are more than ${mostUsers}: lower RATE or SECONDS`);
+  if (users > usersMax)
+    problems.push(`${users} users are more than ${usersMax}: lower RATE or SECONDS`);
   if (problems.length > 0) return;
   tokens = new SharedArray('tokens of users', () => userTokens(users));
   if (tokens.length < users)

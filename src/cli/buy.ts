@@ -11,7 +11,7 @@ import { putOnSale } from '../lab/workload/create-voucher.ts';
 import type { Attempt } from '../service/audit/facts.ts';
 import { readHistory } from '../service/audit/read-history.ts';
 import { labTokenSecret } from '../service/config.ts';
-import { mostBuckets } from '../service/domain.ts';
+import { bucketsMax } from '../service/domain.ts';
 import { signToken } from '../service/http/tokens.ts';
 import { wholeNumber } from '../service/operate/words.ts';
 import type { HistoryEvent } from '../service/trace/history.ts';
@@ -39,7 +39,7 @@ const voucherRow = commandRow({
       zh: '检查和写入之间隔多少毫秒',
     },
     buckets: {
-      schema: wholeNumber(1, mostBuckets).optional(),
+      schema: wholeNumber(1, bucketsMax).optional(),
       en: 'of lua-buckets: how many share the stock',
       zh: 'lua-buckets 用：库存分成几个桶',
     },

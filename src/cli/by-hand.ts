@@ -1,7 +1,7 @@
 /** `break`, `fault` and `locks`: a sale that somebody breaks by hand, and who holds which lock. */
 import { askLab } from '../lab/by-hand/ask-lab.ts';
 import type { HandVerb } from '../lab/by-hand/asked-faults.ts';
-import { mostK6PerSecond, whyNot } from '../lab/by-hand/break-choice.ts';
+import { k6PerSecondMax, whyNot } from '../lab/by-hand/break-choice.ts';
 import { json } from '../lab/commands/options.ts';
 import { plannedBreak } from '../lab/commands/planned.ts';
 import { commandRow } from '../lab/commands/row.ts';
@@ -24,7 +24,7 @@ import { playExperiment } from './play.ts';
 export const addBreak = command(breakRow, (folders, { database, json, ...options }) => {
   const because = whyNot(options);
   if (because === 'notBeside') throw labError('NOT_BESIDE');
-  if (because === 'k6TooFast') throw labError('K6_TOO_FAST', mostK6PerSecond);
+  if (because === 'k6TooFast') throw labError('K6_TOO_FAST', k6PerSecondMax);
   return playExperiment(folders, { ...plannedBreak(options), times: 1, database, json });
 });
 

@@ -50,13 +50,13 @@ export const addToken = command(tokenRow, async (_, { user: users, operator, csv
   }
 });
 
-const mostTokens = 1_000_000;
+const tokensMax = 1_000_000;
 
 /** @throws INVALID_ID @throws INVALID_RANGE */
 function* usersOf(text: string): Generator<string> {
   const [first = '', last = first, ...more] = text.split('..');
   if (more.length > 0 || ![first, last].every((id) => isId(id))) throw labError('INVALID_ID', text);
   const count = BigInt(last) - BigInt(first) + 1n;
-  if (count < 1n || count > mostTokens) throw labError('INVALID_RANGE', text, mostTokens);
+  if (count < 1n || count > tokensMax) throw labError('INVALID_RANGE', text, tokensMax);
   for (let user = BigInt(first); user <= BigInt(last); user++) yield String(user);
 }

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, hostname } from 'node:os';
 import { z } from 'zod';
-import { mostBuckets, mostShards } from './domain.ts';
+import { bucketsMax, shardsMax } from './domain.ts';
 import { serviceError } from './errors.ts';
 import { differsLittle } from './spelling.ts';
 
@@ -47,9 +47,9 @@ export const durabilities = ['everysec', 'always', 'replica'] as const;
 export type Durability = (typeof durabilities)[number];
 
 /** 32 random hexadecimal digits have more different characters, but for one in a million. */
-const fewestCharacters = 8;
+const charactersMin = 8;
 const isHardToGuess = (secret: string): boolean =>
-  new Set(secret).size >= fewestCharacters && !/change[-_ ]?(me|it|this)/i.test(secret);
+  new Set(secret).size >= charactersMin && !/change[-_ ]?(me|it|this)/i.test(secret);
 
 const secret = z
   .string()
@@ -145,9 +145,9 @@ const Environment = z.object({
   /**
    * The final rung's keys are in this many slots of a Redis Cluster, one order stream in each.
    */
-  SALE_SHARDS: whole(1, mostShards).default(1),
+  SALE_SHARDS: whole(1, shardsMax).default(1),
   /** The number of buckets of a new voucher of `lua-buckets` that declares none. */
-  VOUCHER_BUCKETS: whole(1, mostBuckets).default(4),
+  VOUCHER_BUCKETS: whole(1, bucketsMax).default(4),
   /** The independent masters of MultiLock and Redlock, comma-separated. */
   REDLOCK_URLS: list.pipe(z.array(z.url())).default([]),
   /** ZooKeeper's servers as `host:port`, comma-separated; for the ZooKeeper rung only. */

@@ -11,11 +11,11 @@ export const isId = (text: string): boolean =>
   /^[1-9][0-9]{0,18}$/.test(text) && (text.length < 19 || text <= largestId);
 
 /** Of one voucher. */
-export const mostBuckets = 64;
+export const bucketsMax = 64;
 /** Of one voucher with a waiting room. */
-export const mostPassesAtOnce = 100_000;
+export const passesAtOnceMax = 100_000;
 /** Of one Redis. */
-export const mostShards = 64;
+export const shardsMax = 64;
 
 /** What is sold in a flash sale. */
 export interface Voucher {

@@ -20,7 +20,7 @@ import { proxyBefore } from '../support/test-proxy.ts';
 
 const lease = endlessLease(async () => {});
 /** No buyer is late, however slow the machine is. */
-const limits = { gatherMs: 5, batchSize: 250, mostWaiting: 5_000, waitMs: 60_000 };
+const limits = { gatherMs: 5, batchSize: 250, waitingMax: 5_000, waitMs: 60_000 };
 const slow = { rails: false, workMs: 30, retries: 0 };
 
 const voucherOf = (connections: Connections, changes: Partial<Voucher> = {}) =>
@@ -157,7 +157,7 @@ test('buyers who come while a batch commits are the next batch, of a limited siz
 test('when too many wait already, the next buyer is refused at once as database-busy', async () => {
   const connections = testConnections();
   const voucher = await voucherOf(connections, { stock: 50, lab: { ...slow, workMs: 200 } });
-  const inventory = mergedCommit(connections.mysql(), { ...limits, batchSize: 1, mostWaiting: 2 });
+  const inventory = mergedCommit(connections.mysql(), { ...limits, batchSize: 1, waitingMax: 2 });
   const sales = usersOf(5).map((userId) =>
     inventory.sell(someOrder(voucher.id, userId), voucher, lease),
   );

@@ -140,7 +140,7 @@ test('a unit that another sale has locked is no sold-out: that sale may still ro
 
 describe('when all connections for sales are in use', () => {
   test('a sale waits in a line that has an end: the next one is refused at once', async () => {
-    const opened = open({ connections: 1, mostWaiting: 1, waitMs: 5_000 });
+    const opened = open({ connections: 1, waitingMax: 1, waitMs: 5_000 });
     const voucher = await onSale(opened, { stock: 5, lab: slow });
     const answered: string[] = [];
     const sales = usersOf(3).map(async (userId) => {
@@ -156,7 +156,7 @@ describe('when all connections for sales are in use', () => {
   });
 
   test('a sale does not wait longer than its time, and takes nothing', async () => {
-    const opened = open({ connections: 1, mostWaiting: 5, waitMs: 50 });
+    const opened = open({ connections: 1, waitingMax: 5, waitMs: 50 });
     const voucher = await onSale(opened, { stock: 5, lab: slow });
     const sales = usersOf(3).map((userId) =>
       opened.inventory.sell(someOrder(voucher.id, userId), voucher, freeLease),

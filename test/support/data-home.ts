@@ -9,10 +9,10 @@ import { join } from 'node:path';
 
 const memory = '/dev/shm';
 /** The servers of a test run take about one. A container has 64 MiB by default. */
-const leastBytes = 4 * 2 ** 30;
+const bytesMin = 4 * 2 ** 30;
 
 /** By its size, and not by what is free: every process of a run must say the same. */
-export const isInMemory = existsSync(memory) && sizeOf(memory) >= leastBytes;
+export const isInMemory = existsSync(memory) && sizeOf(memory) >= bytesMin;
 const home = isInMemory ? memory : tmpdir();
 
 function sizeOf(folder: string): number {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type BatchLimits, batches } from '../../src/service/inventory/shared/batches.ts';
 
-const limits = { gatherMs: 1, batchSize: 3, mostWaiting: 10, waitMs: 30_000 };
+const limits = { gatherMs: 1, batchSize: 3, waitingMax: 10, waitMs: 30_000 };
 
 /** The batches that ran, and what ends the one that runs now. */
 function recordBatches(changes: Partial<BatchLimits> = {}) {
@@ -69,7 +69,7 @@ describe('a batch', () => {
 });
 
 test('an item is refused at once when too many of its key wait already', async () => {
-  const { ran, refused, add, next } = recordBatches({ batchSize: 1, mostWaiting: 2 });
+  const { ran, refused, add, next } = recordBatches({ batchSize: 1, waitingMax: 2 });
   add('key', 'a');
   await next();
   for (const item of ['b', 'c', 'd']) add('key', item);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { boundedLine } from '../../src/service/inventory/shared/bounded-line.ts';
 import { withCode } from '../support/basics.ts';
 
-const limits = { connections: 2, mostWaiting: 2, waitMs: 60_000 };
+const limits = { connections: 2, waitingMax: 2, waitMs: 60_000 };
 
 /** Work that ends when it is told to. */
 function task(begun: string[], name: string) {
@@ -42,12 +42,12 @@ test('runs so many at once, and then the one that waits longest', async () => {
 });
 
 test('refuses at once when the line is full', async () => {
-  const { begun } = await oneRefused({ connections: 1, mostWaiting: 0, waitMs: 60_000 });
+  const { begun } = await oneRefused({ connections: 1, waitingMax: 0, waitMs: 60_000 });
   expect(begun).toEqual(['a']);
 });
 
 test('refuses after the wait, and its turn is not lost', async () => {
-  const { begun, inLine } = await oneRefused({ connections: 1, mostWaiting: 1, waitMs: 10 });
+  const { begun, inLine } = await oneRefused({ connections: 1, waitingMax: 1, waitMs: 10 });
   const last = task(begun, 'c');
   const third = inLine(last.work);
   last.end();

@@ -1,7 +1,7 @@
 /** The judge of the lock storm, on records with one thing wrong each. */
 import { describe, expect, test } from 'vitest';
 import { judgeStorm } from '../../src/lab/lock-storm/judge.ts';
-import { leastLeftMs, stormPlan } from '../../src/lab/lock-storm/plan.ts';
+import { leftMsMin, stormPlan } from '../../src/lab/lock-storm/plan.ts';
 import type { Done, StormRecord } from '../../src/lab/lock-storm/records.ts';
 
 const key = 'seat';
@@ -41,7 +41,7 @@ test('sections one after the other are right', () => {
 });
 
 describe('two sections at once', () => {
-  const late = 10 + leastLeftMs;
+  const late = 10 + leftMsMin;
   const both = [...turn('a', 10, late + 40), ...turn('b', late + 1, late + 5, { beside: ['a'] })];
 
   test('are an overlap', () => {

@@ -2,7 +2,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { StageEvent } from '../../src/lab/stage/events.ts';
 import { Plays } from '../../src/page/server/plays.ts';
-import { mostLearners, Room } from '../../src/page/server/room.ts';
+import { learnersMax, Room } from '../../src/page/server/room.ts';
 import { Tally } from '../../src/page/server/tally.ts';
 import { someFolder } from '../support/basics.ts';
 
@@ -29,8 +29,8 @@ test('the code is taken in small letters, and after ten wrong ones no code for a
 test('a learner who has gone for two minutes gives his place, and one who looks does not', () => {
   const { plays, room } = newRoom();
   const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
-  for (let number = 1; number <= mostLearners; number++) room.join(`learner ${number}`);
-  for (let number = 2; number <= mostLearners; number++)
+  for (let number = 1; number <= learnersMax; number++) room.join(`learner ${number}`);
+  for (let number = 2; number <= learnersMax; number++)
     plays.feedOf(`learner ${number}`).listen(() => {});
   clock.mockReturnValue(119_999);
   expect(() => room.join('late')).toThrow(/30 learners are in the room/);

@@ -89,7 +89,7 @@ const ourName = 'lockstep';
 /** A JVM compiles what it runs often, and is slow until then: it gets the time of two rounds. */
 const warmUpRounds = 2;
 /** The work that one leaves would be done while the other one is measured. */
-const mostDrainMs = 300_000;
+const drainMsMax = 300_000;
 const betweenCountsMs = 100;
 /** Another service may record one order after the other, and slowly: nothing came for a second. */
 const countsThatSettle = 10;
@@ -164,7 +164,7 @@ async function measureSeller(
       signal.throwIfAborted();
       return (await orders()) - before >= accepted;
     };
-    const draining = waitUntil(`${name} to record`, mostDrainMs, isDone, betweenCountsMs);
+    const draining = waitUntil(`${name} to record`, drainMsMax, isDone, betweenCountsMs);
     await draining.catch(isTooLate);
     drainSeconds = (performance.now() - endedAt) / 1_000;
   };

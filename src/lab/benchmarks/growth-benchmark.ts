@@ -20,7 +20,7 @@ import {
   type ClosedBenchmarkResult,
   type JudgedTarget,
   judgeTarget,
-  leastRounds,
+  roundsMin,
   type Target,
 } from './targets.ts';
 import { type Tokens, writeTokens } from './wrk.ts';
@@ -49,8 +49,8 @@ export interface Growth extends ClosedBenchmarkResult {
 /** A first row that was still cold would make every later one look flat. */
 const warmUpLoads = 4;
 /** Of a voucher: more than the orders of any run. */
-const mostStock = 10_000_000;
-const mostByHttp = 5_000_000;
+const stockMax = 10_000_000;
+const ordersByHttpMax = 5_000_000;
 
 interface Slice extends SoldSlice {
   readonly redisBytes: number;
@@ -83,7 +83,7 @@ const flat: readonly [Target, (row: GrowthRow) => Spread | null][] = [
 
 /** Before the lab starts. @throws ORDERS_NEED_SCRIPT */
 export function refuseManyByHttp(orders: number): void {
-  if (orders > mostByHttp) throw labError('ORDERS_NEED_SCRIPT', mostByHttp);
+  if (orders > ordersByHttpMax) throw labError('ORDERS_NEED_SCRIPT', ordersByHttpMax);
 }
 
 export async function benchmarkGrowth(
@@ -94,7 +94,7 @@ export async function benchmarkGrowth(
 ): Promise<Growth> {
   bench.progress('Warming up …');
   for (let load = 0; load < warmUpLoads; load++) await measureSale(bench, rung);
-  const voucherId = await putVoucherOnSale(bench, rung, mostStock);
+  const voucherId = await putVoucherOnSale(bench, rung, stockMax);
   const buyer = byScript
     ? await scriptBuyer(bench, rung, voucherId)
     : byHttp(bench, rung, voucherId);
@@ -186,7 +186,7 @@ export function flatness(rows: readonly GrowthRow[]): JudgedTarget[] {
   const [first, last] = [rows[0], rows.at(-1)];
   if (!first || !last || first === last) return [];
   return flat.map(([target, figure]) =>
-    judgeTarget(target, ratioOf(figure(last), figure(first)), leastRounds),
+    judgeTarget(target, ratioOf(figure(last), figure(first)), roundsMin),
   );
 }
 

@@ -19,7 +19,7 @@ export interface CpuReading {
 /** The unit of /proc/<pid>/stat, on every Linux: USER_HZ is 100. */
 const tickMicroseconds = 10_000;
 /** Two counters, each rounded down at both ends of a period. */
-const mostRounding = 2 * tickMicroseconds;
+const roundingMax = 2 * tickMicroseconds;
 
 /** Null when there is no such process, or only a zombie. */
 export function readCpu(pid: number): CpuReading | null {
@@ -68,6 +68,6 @@ export function cpuBetween(before: CpuReading | null, after: CpuReading | null):
       ? coarse
       : after.byThreads - before.byThreads;
   // A thread that ended took its exact time with it. Then the ticks count.
-  const own = Math.abs(coarse - exact) <= mostRounding ? exact : coarse;
+  const own = Math.abs(coarse - exact) <= roundingMax ? exact : coarse;
   return own + after.ofChildren - before.ofChildren;
 }

@@ -27,9 +27,9 @@ const warmUpRate = 100;
 const clients = 512;
 const drainWithinMs = 60_000;
 /** A queue that keeps up has fewer orders in hand. */
-const fewestWaiting = 200;
+const waitingMin = 200;
 /** Sent late, a load is another load. */
-const leastShareOfRate = 0.95;
+const shareOfRateMin = 0.95;
 
 export interface QueueRow {
   readonly rung: string;
@@ -124,7 +124,7 @@ const countOf = ({ tries }: Pick<Run, 'tries'>, wanted: Try['outcome']): number 
 const acceptedOf = (run: Pick<Run, 'tries'>): number => countOf(run, 'accepted');
 const waitingOf = (run: Run): number => Math.max(0, acceptedOf(run) - run.recordedInTime);
 const drainRate = (run: Run): number | null =>
-  waitingOf(run) < fewestWaiting ? null : waitingOf(run) / run.drainSeconds;
+  waitingOf(run) < waitingMin ? null : waitingOf(run) / run.drainSeconds;
 
 export function rowOf(rung: string, runs: readonly Run[]): QueueRow {
   const spread = (figure: (run: Run) => number) => spreadOf(runs.map(figure));
@@ -146,7 +146,7 @@ export function faultsOfRun(rung: string, run: Run, rate: number): string[] {
   );
   const reasons = [...new Set(wrong.map(({ reason }) => reason))].join(', ');
   const sentPerSecond = tries.length / seconds;
-  const isLate = sentPerSecond < rate * leastShareOfRate;
+  const isLate = sentPerSecond < rate * shareOfRateMin;
   return [
     ...(isLate ? [`${rung}: sent ${sentPerSecond.toFixed(0)} purchases/s only`] : []),
     ...(wrong.length > 0 ? [`${rung}: ${wrong.length} ${reasons}`] : []),
@@ -179,6 +179,6 @@ const legend = {
   'recorded/s': 'into MySQL, while the purchases came',
   waiting: 'accepted orders that were not in MySQL when the last purchase was answered',
   'drained s': 'from then until MySQL had all of them',
-  'drain/s': `of this backlog (– below ${fewestWaiting} orders: such a queue keeps up)`,
+  'drain/s': `of this backlog (– below ${waitingMin} orders: such a queue keeps up)`,
   '*': 'no rung: an outsider',
 };

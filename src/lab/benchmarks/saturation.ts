@@ -34,7 +34,7 @@ export interface Saturation extends BenchmarkResult {
 const limits: RateLimits = { first: 1_500, least: 10, most: 50_000 };
 
 /** Of a measurement. With fewer, the p99 is the slowest request or the one before it. */
-const leastRequests = 500;
+const requestsMin = 500;
 
 export async function saturate(
   bench: Bench,
@@ -45,7 +45,7 @@ export async function saturate(
   await measureSale(bench, rung);
   let firstUser = bench.load.tokens.count + 1;
   const measure = async (rate: number): Promise<SaturationStep> => {
-    const seconds = Math.max(bench.load.seconds, Math.ceil(leastRequests / rate));
+    const seconds = Math.max(bench.load.seconds, Math.ceil(requestsMin / rate));
     const step = await measureRate({ ...bench, load: { seconds } }, rung, rate, firstUser);
     firstUser += rate * seconds;
     const outcome = step.isGood ? 'good' : step.reasons.join('; ');
@@ -126,7 +126,7 @@ export function saturationReport(result: Saturation): Block[] {
     headline(result),
     tableOf('', rows, rateColumns, { legend }),
     `Medians. Open model: k6 with constant-arrival-rate; a measurement has at least
-${seconds} s and ${leastRequests} requests, each by another user; ${instances} instances
+${seconds} s and ${requestsMin} requests, each by another user; ${instances} instances
 behind one nginx. A latency counts from the moment at which the request was due.
 k6 is on the same machine: its CPU is not left for the service.
 ${otherWorkText(spreadOfKnown(steps.map(({ otherWork }) => otherWork)))}`,

@@ -33,11 +33,11 @@ export interface ClosedBenchmarkResult extends BenchmarkResult {
 }
 
 /** With fewer there is no spread, and nothing that a miss could be compared with. */
-export const leastRounds = 2;
+export const roundsMin = 2;
 
 /** Missed by more than the spread: no round meets it. */
 export function judgeTarget(target: Target, measured: Spread | null, rounds: number): JudgedTarget {
-  if (measured === null || rounds < leastRounds) return { ...target, measured, answer: 'unknown' };
+  if (measured === null || rounds < roundsMin) return { ...target, measured, answer: 'unknown' };
   const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = target;
   const isMet = (value: number) => value >= atLeast && value <= atMost;
   if (isMet(measured.median)) return { ...target, measured, answer: 'met' };

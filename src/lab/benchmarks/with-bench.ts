@@ -8,7 +8,7 @@ import { writeTokens } from './wrk.ts';
 /** With more purchases than this in a second, users repeat; their second purchases are refused. */
 const usersPerSecond = 20_000;
 /** More than the instances remember: nearly every token of a load is new to its instance. */
-const leastUsers = 50_000;
+const usersMin = 50_000;
 
 interface Shape {
   readonly seconds: number;
@@ -25,7 +25,7 @@ export function withBench<T>(
   const progress = (line: string) => stage.note(line);
   return withConnections(lab, async (connections) => {
     await lab.ensure({ ...defaultShape, instances, settings: { HISTORY_FOLDER: '' } });
-    const count = Math.max(leastUsers, usersPerSecond * load.seconds);
+    const count = Math.max(usersMin, usersPerSecond * load.seconds);
     progress(`Signing ${count} tokens …`);
     const tokens = await writeTokens(lab.folder, connections.config.TOKEN_SECRET, count);
     return work({ lab, connections, load: { ...load, tokens }, signal, progress });

@@ -16,13 +16,13 @@ export interface BreakChoice<Rung extends string = string> {
 }
 
 /** It has ten virtual users for each of them, and each takes memory. */
-export const mostK6PerSecond = 200;
+export const k6PerSecondMax = 200;
 
 /** k6 has its own arrivals: nobody else can have the same. @returns null when it can be played */
 export function whyNot(choice: BreakChoice): 'notBeside' | 'k6TooFast' | null {
   const { rung, beside, arrivals, perSecond } = choice;
   if (beside !== undefined && (beside === rung || arrivals === 'k6')) return 'notBeside';
-  return arrivals === 'k6' && perSecond > mostK6PerSecond ? 'k6TooFast' : null;
+  return arrivals === 'k6' && perSecond > k6PerSecondMax ? 'k6TooFast' : null;
 }
 
 const between = '-beside-';

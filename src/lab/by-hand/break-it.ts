@@ -13,7 +13,7 @@ import {
   type BreakLoad,
   type BrokenSale,
   duringLoads,
-  mostK6Seconds,
+  k6SecondsMax,
   stockFor,
 } from './break-loads.ts';
 import { FaultRequests } from './fault-requests.ts';
@@ -29,10 +29,10 @@ const shape: ServiceShape = { instances: 4, balancer: 'nginx', network: 'proxied
 /** In turns, two buyers at once would meet the same two of four instances every time. */
 const shapeForTwo: ServiceShape = { ...shape, instances: 3 };
 /** A faster sale keeps no history: its locks are not audited, only its data. */
-const mostWithHistory = 400;
+const perSecondWithHistoryMax = 400;
 const withoutHistory = { settings: { HISTORY_FOLDER: '' } };
 /** The audit reads all of them at once. */
-const mostPurchases = 200_000;
+const purchasesMax = 200_000;
 const warmSeed = 1;
 const drainWithinMs = 60_000;
 
@@ -44,7 +44,7 @@ export const breakIt: Experiment<BreakOptions> = {
   async play(stage, options) {
     const { rung, beside } = options;
     const rungs = beside ? [rung, beside] : [rung];
-    const hasHistory = options.perSecond * rungs.length <= mostWithHistory;
+    const hasHistory = options.perSecond * rungs.length <= perSecondWithHistoryMax;
     const own = beside ? shapeForTwo : shape;
     await stage.serve(hasHistory ? own : { ...own, ...withoutHistory });
     for (const each of rungs) await warmRung(stage, each, warmSeed);
@@ -66,8 +66,8 @@ export const breakIt: Experiment<BreakOptions> = {
 function loadOf(stage: Stage, options: BreakOptions, rungs: number): BreakLoad {
   const { arrivals, perSecond, minutes } = options;
   const wantedMs = minutes * 60_000;
-  const mostMs = (mostPurchases / (perSecond * rungs)) * 1_000;
-  const lastsMs = Math.min(wantedMs, mostMs, ...(arrivals === 'k6' ? [mostK6Seconds * 1_000] : []));
+  const mostMs = (purchasesMax / (perSecond * rungs)) * 1_000;
+  const lastsMs = Math.min(wantedMs, mostMs, ...(arrivals === 'k6' ? [k6SecondsMax * 1_000] : []));
   if (lastsMs < wantedMs) stage.note(`It ends in ${Math.round(lastsMs / 1_000)} s at the latest.`);
   const atOnce = atOnceOf(options);
   if (atOnce > 1) stage.note(`${atOnce} buyers come at once, every ${atOnce / perSecond} s.`);

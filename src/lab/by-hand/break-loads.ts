@@ -29,18 +29,18 @@ export interface AnsweredSale extends BrokenSale {
 type Work<T> = (sales: readonly AnsweredSale[], ending: AbortController) => Promise<T>;
 
 /** What k6/failover.js allows. */
-export const mostK6Seconds = 300;
+export const k6SecondsMax = 300;
 const rushEverySeconds = 10;
 /** Each has a connection of its own. */
-const mostAtOnce = 1_000;
+const atOnceMax = 1_000;
 const finishWithinMs = 20_000;
 
 export const atOnceOf = ({ arrivals, perSecond }: Omit<BreakLoad, 'lastsMs'>): number =>
-  arrivals === 'rush' ? Math.min(mostAtOnce, perSecond * rushEverySeconds) : 1;
+  arrivals === 'rush' ? Math.min(atOnceMax, perSecond * rushEverySeconds) : 1;
 
 /** More than all of them can buy. */
 export const stockFor = ({ perSecond, lastsMs }: BreakLoad): number =>
-  Math.ceil(((lastsMs + finishWithinMs) / 1_000) * perSecond) + mostAtOnce;
+  Math.ceil(((lastsMs + finishWithinMs) / 1_000) * perSecond) + atOnceMax;
 
 export async function duringLoads<T>(
   stage: Stage,

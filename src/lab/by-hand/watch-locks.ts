@@ -16,7 +16,7 @@ import { answerOrNull } from './answer-soon.ts';
 
 const everyMs = 1_000;
 /** The oldest: the others come and go between two looks. */
-const mostLocks = 6;
+const locksMax = 6;
 const keptMs = 5_000;
 /** With one lock for every purchase. */
 const ofAllSales = resourceOf('method', { voucherId: '', userId: '' });
@@ -75,7 +75,7 @@ function oldest(keys: readonly LockKey[]): LockOnServers[] {
   }
   const least = ({ leftOn }: LockOnServers) =>
     Math.min(...Object.values(leftOn).map((leftMs) => leftMs ?? 0));
-  return [...byLock.values()].sort((one, other) => least(one) - least(other)).slice(0, mostLocks);
+  return [...byLock.values()].sort((one, other) => least(one) - least(other)).slice(0, locksMax);
 }
 
 interface Open {

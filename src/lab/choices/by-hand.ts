@@ -83,7 +83,7 @@ function choicesTable(choices: readonly Choice[], language: Language): Table {
 const atFirst = (lane: string): LanePosition => ({ is: lane === workerLane ? 'free' : 'idle' });
 
 /** A terminal has room for the first words of a command. */
-const mostColumns = 70;
+const columnsMax = 70;
 
 function commandsTable(choices: readonly Choice[], language: Language): Table {
   const { commands: title, commandsHead: head } = choiceWords[language];
@@ -94,7 +94,7 @@ function commandsTable(choices: readonly Choice[], language: Language): Table {
 }
 
 const cut = (full: string): TableCell =>
-  full.length > mostColumns ? { short: `${full.slice(0, mostColumns)}…`, full } : full;
+  full.length > columnsMax ? { short: `${full.slice(0, columnsMax)}…`, full } : full;
 
 function movedTexts(
   { choice, places }: Choice,

@@ -10,7 +10,7 @@ export interface Walk {
 type Play<Played extends Walk> = (choices: string) => Promise<Played>;
 
 /** A machine that is busy may disturb a play. */
-const mostTries = 3;
+const triesMax = 3;
 
 /**
  * @param play plays these choices, and then goes on to the end with the first lane that can go
@@ -50,7 +50,7 @@ async function replayed<Played extends Walk>(
       if (choicesOf(played).startsWith(prefix) && isSame) return played;
       throw labError('ORDER_NOT_REPLAYED', prefix, choicesOf(played));
     } catch (error) {
-      if (!(error instanceof LockstepError) || tries === mostTries) throw error;
+      if (!(error instanceof LockstepError) || tries === triesMax) throw error;
     }
 }
 

@@ -19,7 +19,7 @@ const acts = {
 const pattern = /[XPREU]?[A-D]|X?W|[SH][1-3W]/g;
 
 /** Longer plays teach nothing and do not fit into a link. */
-export const mostLetters = 60;
+export const lettersMax = 60;
 
 export interface Act {
   readonly does: 'move' | (typeof acts)[keyof typeof acts];

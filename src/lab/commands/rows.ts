@@ -5,7 +5,7 @@ import { flag, wholeNumber } from '../../service/operate/words.ts';
 import type { HandVerb } from '../by-hand/asked-faults.ts';
 import { arrivals } from '../by-hand/break-choice.ts';
 import { isHandVerb } from '../by-hand/fault-requests.ts';
-import { choicesIn, mostLetters } from '../choices/letters.ts';
+import { choicesIn, lettersMax } from '../choices/letters.ts';
 import { drillNames, isDrillName } from '../drills/drills.ts';
 import { labError } from '../errors.ts';
 import { verbs } from '../faults/faults.ts';
@@ -27,7 +27,7 @@ import { commandRow, named } from './row.ts';
 const choiceLetters = z
   .string()
   .transform((text) => text.replaceAll(/[\s,]/g, '').toUpperCase())
-  .refine((letters) => choicesIn(letters) !== null && letters.length <= mostLetters, {
+  .refine((letters) => choicesIn(letters) !== null && letters.length <= lettersMax, {
     error:
       'They are the letters of the buyers, A to D. X before one kills its process, P pauses it, R ' +
       'resumes it, E ends its lease, U loses its answer: AAEAB. S1 to S3 stop a Redis master, H1 to ' +

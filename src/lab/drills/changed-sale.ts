@@ -26,7 +26,7 @@ const sales: readonly { readonly rung: string; readonly cut: CheckpointName }[] 
   { rung: 'lua-stream', cut: 'change-begun' },
   { rung: 'lua-buckets', cut: 'change-applied' },
 ];
-const leastSales = 2;
+const salesMin = 2;
 const stock = 300;
 /** More users than the last one, so that the voucher sells out. */
 const stocks = { more: 400, fewer: 390, last: 360 } as const;
@@ -49,7 +49,7 @@ export const changedSale: Drill = {
     await stage.serve(changedShape);
     const playNext = (number: number, seed: number) =>
       playSale(stage, sales[number % sales.length] as (typeof sales)[number], seed);
-    return judgeChangedSale(await repeatedSales(options, leastSales, playNext));
+    return judgeChangedSale(await repeatedSales(options, salesMin, playNext));
   },
 };
 
@@ -96,7 +96,7 @@ async function underKills<T>(stage: Stage, seed: number, work: () => Promise<T>)
   return { ...done, kills: played.length };
 }
 
-const mostCutTries = 5;
+const cutTriesMax = 5;
 /** Dies by itself only in the middle of a change. */
 const changer = 'api-3';
 
@@ -152,7 +152,7 @@ async function cutChange(
   await stage.until(`${changer} to answer again`, withinMs, answers);
   let isThere = false;
   // A worker may be faster than the instance, and finish the change: then it is asked for again.
-  for (let times = 1; times <= mostCutTries && !isThere; times++) {
+  for (let times = 1; times <= cutTriesMax && !isThere; times++) {
     const player = stage.player();
     const unknown = { userId: '1', requestId: player.requestId('A'), latencyMs: 0 };
     player.add('A', async () => {

@@ -29,7 +29,7 @@ import { hasSaleSince, isSale, now, sentBetween } from './try-times.ts';
 const rung = 'lua-stream';
 const perSecond = 40;
 const calmMs = 1_000;
-const mostOutageMs = 30_000;
+const outageMsMax = 30_000;
 const recordedWithinMs = 30_000;
 
 /** Orders are claimed often, so that even a short outage makes more than five deliveries. */
@@ -99,7 +99,7 @@ async function playOutage(
   await stage.serve({ instances: 2, balancer: 'nginx', settings });
   const fault = faultOf(lab.database);
   const endedBefore = endedProcesses(lab).length;
-  const forMs = Math.min(mostOutageMs, Math.max(leastMs, minutes * 60_000));
+  const forMs = Math.min(outageMsMax, Math.max(leastMs, minutes * 60_000));
   const users = ((forMs + 2 * recordedWithinMs) / 1_000) * perSecond;
   const voucherId = await stage.putOnSale({ title: fault.name, stock: users, rung });
   const load = { name: rung, perSecond, purchases: planPurchases(voucherId, users, seed) };

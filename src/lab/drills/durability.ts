@@ -24,7 +24,7 @@ const users = 60 * perSecond;
 const calmMs = 500;
 const waitMs = 30_000;
 /** Orders, at least, that only the Redis of now has, before it dies. */
-const leastAtRisk = 10;
+const atRiskMin = 10;
 
 export interface DurabilityCell {
   readonly durability: Durability;
@@ -107,7 +107,7 @@ type LossPlay = (stage: Stage, cell: DurabilityCell, tries: readonly Try[]) => P
 const playOf: Readonly<Record<Loss, LossPlay>> = {
   kill: async (stage, _, tries) => {
     const fromNs = now();
-    await stage.until('sales', waitMs, () => salesSince(tries, fromNs) >= leastAtRisk);
+    await stage.until('sales', waitMs, () => salesSince(tries, fromNs) >= atRiskMin);
     await (await stage.inject(restartServer('redis-main')))();
     return 0; // It has what it had written.
   },
@@ -116,7 +116,7 @@ const playOf: Readonly<Record<Loss, LossPlay>> = {
     const isWritten = (sinceMs: number) => {
       const since = now() - BigInt(Math.ceil((performance.now() - sinceMs) * 1e6));
       atRisk = salesSince(tries, since);
-      return atRisk >= leastAtRisk;
+      return atRisk >= atRiskMin;
     };
     await (await stage.inject(cutPower('redis-main', isWritten)))();
     return atRisk;
@@ -134,7 +134,7 @@ async function losesMaster(
   const cutAt = now();
   // With `replica` none of these is accepted: that they were sold is unknown to their buyers.
   const count = durability === 'replica' ? soldSince : salesSince;
-  await stage.until('orders without a replica', waitMs, () => count(tries, cutAt) >= leastAtRisk);
+  await stage.until('orders without a replica', waitMs, () => count(tries, cutAt) >= atRiskMin);
   const atRisk = salesSince(tries, cutAt);
   await promote();
   return atRisk;

@@ -57,11 +57,11 @@ export function judgeFlood({ purchases, tries, facts, floods }: FloodedSale): Ju
 }
 
 /** Fewer than the limit lets through in a second would be no flood. */
-const leastAnswers = 600;
+const answersMin = 600;
 
 function missing({ name, answers }: Flooded): string[] {
   const all = Object.values(answers).reduce((sum, times) => sum + times, 0);
-  if (all < leastAnswers) return [`a flood of ${name} had ${all} answers only`];
+  if (all < answersMin) return [`a flood of ${name} had ${all} answers only`];
   const isRefused = answers['not-found'] !== undefined || (answers[limit] ?? 0) > 0;
   return isRefused ? [] : [`nginx refused nothing of a flood of ${name}`];
 }

@@ -45,11 +45,11 @@ async function pendingFor(redis: Redis, shard: ShardKeys, pid: number): Promise<
   const { orders } = shard;
   const names = await namesOf(redis, shard, pid);
   const pending = await Promise.all(
-    names.map((name) => redis.xpending(orders, orderGroup, '-', '+', mostPending, name)),
+    names.map((name) => redis.xpending(orders, orderGroup, '-', '+', pendingMax, name)),
   );
   const ids = (pending.flat() as [id: string][]).map(([id]) => id);
   const entries = await Promise.all(ids.map((id) => redis.xrange(orders, id, id)));
   return entries.flat().flatMap(([, fields]) => ordersOfEntry(fields));
 }
 
-const mostPending = 1_000;
+const pendingMax = 1_000;

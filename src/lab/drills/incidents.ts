@@ -26,7 +26,7 @@ const waitMs = 20_000;
 /** An instance that does not answer is asked again. */
 const readyWithinMs = 3_000;
 /** So many orders wait while a worker is cut off, or its consumer group is lost. */
-const fewestWaiting = 20;
+const waitingMin = 20;
 
 /** What an incident needs of the drill. */
 export interface IncidentScene {
@@ -135,7 +135,7 @@ const silentForWorker: Incident = {
   play: async ({ stage, waiting }) => {
     const undo = await stage.inject(dropForProcess('redis-main', stage.lab.pidOf(worker)));
     await stage.rest(silentMs.worker);
-    await stage.until('orders to wait', waitMs, async () => (await waiting()) >= fewestWaiting);
+    await stage.until('orders to wait', waitMs, async () => (await waiting()) >= waitingMin);
     await undo();
     return { mendedAt: now() };
   },
@@ -147,7 +147,7 @@ const lostGroup: Incident = {
   play: async ({ stage, soldSince }) => {
     const resume = await stage.inject(pauseServer(worker));
     const pausedAt = now();
-    await stage.until('orders to wait', waitMs, () => soldSince(pausedAt) >= fewestWaiting);
+    await stage.until('orders to wait', waitMs, () => soldSince(pausedAt) >= waitingMin);
     await stage.inject(loseGroup('redis-main')).then((end) => end());
     await stage.until('the group to be gone', waitMs, () => hasNoGroup(stage.lab));
     await resume();

@@ -15,9 +15,9 @@ import { k6Figures, k6Verdict, voucherOf } from './k6-figures.ts';
 import { type Phase, phaseOf, phaseTable } from './phases.ts';
 
 const rung = 'lua-stream';
-const fewestSeconds = 10;
+const secondsMin = 10;
 /** What the script allows. */
-const mostSeconds = 300;
+const secondsMax = 300;
 
 interface Planned {
   readonly fault: Fault;
@@ -71,7 +71,7 @@ async function loadWithFaults(
   attempts: K6Attempt[],
 ): Promise<{ run: K6Run; played: readonly PlayedFault[] }> {
   const wanted = Math.round(minutes * 60);
-  const seconds = Math.min(mostSeconds, Math.max(fewestSeconds, wanted));
+  const seconds = Math.min(secondsMax, Math.max(secondsMin, wanted));
   const over = new AbortController();
   let playing: Promise<PlayedFault[]> | undefined;
   const onAttempt = (attempt: K6Attempt): void => {

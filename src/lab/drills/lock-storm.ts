@@ -9,7 +9,7 @@ import type { Judged } from '../stage/result.ts';
 import type { Drill } from './drill.ts';
 
 /** With fewer, the contenders stood still more than they contended. */
-const leastSections = 200;
+const sectionsMin = 200;
 
 export const lockStormDrill: Drill = {
   about: {
@@ -29,8 +29,8 @@ export const lockStormDrill: Drill = {
 
 export function judgedStorm(storm: Judgement): Judged {
   const { violations, sections, allowedOverlaps, lostUpdates, lostLeases, grants } = storm;
-  const isTooQuiet = sections < leastSections;
-  const tooQuiet = `${sections} sections only, of at least ${leastSections}`;
+  const isTooQuiet = sections < sectionsMin;
+  const tooQuiet = `${sections} sections only, of at least ${sectionsMin}`;
   return {
     verdict: violations.length > 0 ? 'violated' : isTooQuiet ? 'unknown' : 'held',
     reasons: isTooQuiet ? [...violations, tooQuiet] : violations,

@@ -33,7 +33,7 @@ export const raceDrillShape: ServiceShape = {
 };
 /** A third of the drill's time is calm: before and after each race. */
 const calmShare = 1 / 3;
-const leastCalmMs = 500;
+const calmMsMin = 500;
 
 type Plays = readonly [DrilledRace, ...DrilledRace[]];
 
@@ -47,7 +47,7 @@ export const raceDrill = (about: Bilingual, plays: Plays): RaceDrill => ({
   async play(stage, { seed, minutes }) {
     await stage.serve(raceDrillShape);
     const share = (minutes * 60_000 * calmShare) / (2 * plays.length);
-    const calmMs = Math.max(leastCalmMs, share);
+    const calmMs = Math.max(calmMsMin, share);
     const played: NamedPlay[] = [];
     for (const play of inOrder(plays, seed)) {
       const last = await replayWhileTooSlow(

@@ -28,13 +28,13 @@ export interface RaceLoad {
 }
 
 const perSecond = 30;
-const mostSeconds = 60;
+const secondsMax = 60;
 /**
  * A paused owner keeps the row lock of the voucher in MySQL, and every purchase waits for it. Few
  * clients leave connections to MySQL for the race.
  */
 const clients = 8;
-export const loadUsers = perSecond * mostSeconds;
+export const loadUsers = perSecond * secondsMax;
 const waitForSaleMs = 10_000;
 
 /** @param calmMs how long the load goes on before and after the race. */

@@ -1,7 +1,7 @@
 /** The administrator of the lab's database. Its faults need more than the service's account. */
 import { join } from 'node:path';
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
-import { databaseName, mostConnections, rowWaitSeconds } from './servers/database.ts';
+import { connectionsMax, databaseName, rowWaitSeconds } from './servers/database.ts';
 
 /** The account of the administrator. */
 export const rootUser = 'root';
@@ -32,7 +32,7 @@ export const fullTrigger = `${databaseName}.orders_full`;
 export const restoreSettings = (data: string): Promise<void> =>
   asDatabaseRoot(data, async (root) => {
     await root.query('SET GLOBAL read_only = OFF');
-    await allowConnections(root, mostConnections);
+    await allowConnections(root, connectionsMax);
     await setRowWait(root, rowWaitSeconds);
     await endGeneralLog(root);
     await root.query(`DROP TRIGGER IF EXISTS ${fullTrigger}`);

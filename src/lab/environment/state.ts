@@ -92,7 +92,7 @@ const firstBlock = {
 } as const;
 const proxiedPorts = 8;
 const blockSize = 400;
-const mostLabs = 30;
+const labsMax = 30;
 
 /**
  * The first block without a port in use. Two labs never share a block: while one restarts a server,
@@ -101,7 +101,7 @@ const mostLabs = 30;
  *   choose this block.
  */
 export async function choosePorts(): Promise<{ ports: Ports; chosen: () => void }> {
-  for (let lab = 0; lab < mostLabs; lab++) {
+  for (let lab = 0; lab < labsMax; lab++) {
     const chosen = await takeName(`ports of lab ${lab}`);
     if (!chosen) continue;
     const ports = portsFrom(lab * blockSize);

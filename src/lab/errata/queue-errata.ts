@@ -7,7 +7,7 @@ import type { Erratum } from './erratum.ts';
 import { withNotesVoucher } from './notes-script.ts';
 
 const deliveries = 20;
-const mostRetries = 5;
+const retriesMax = 5;
 const messages = 40;
 const messageBytes = 100_000;
 
@@ -74,7 +74,7 @@ export const queueErrata = {
         const headers = message.properties.headers ?? {};
         const count = Number(headers['x-retry-count'] ?? 1);
         counts.push(count);
-        isRejected = count >= mostRetries;
+        isRejected = count >= retriesMax;
         headers['x-retry-count'] = count + 1;
         channel.nack(message, false, !isRejected);
       });

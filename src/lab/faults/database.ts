@@ -15,7 +15,7 @@ import {
 } from '../environment/database-root.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
-import { databaseName, mostConnections } from '../environment/servers/database.ts';
+import { connectionsMax, databaseName } from '../environment/servers/database.ts';
 import { waitFor, waitUntil } from '../environment/wait-until.ts';
 import type { Fault, FaultRow, WatchedFault } from './fault.ts';
 
@@ -51,7 +51,7 @@ export const readOnlyDatabase = (name: string): Fault => ({
 });
 
 /** The least that MariaDB accepts. One more is left for another root. */
-const fewestConnections = 10;
+const connectionsMin = 10;
 const tooManyConnections = 1040;
 
 /**
@@ -72,7 +72,7 @@ export const exhaustConnections = (database: string): WatchedFault => ({
     root.on('error', () => {}); // The database may be stopped meanwhile.
     const taken = [root];
     const undo = async () => {
-      const allow = (by: Connection) => allowConnections(by, mostConnections);
+      const allow = (by: Connection) => allowConnections(by, connectionsMax);
       // Where the database was stopped meanwhile, this connection of root is lost.
       try {
         await allow(root).catch(() => asDatabaseRoot(data, allow));
@@ -81,7 +81,7 @@ export const exhaustConnections = (database: string): WatchedFault => ({
       }
     };
     try {
-      await allowConnections(root, fewestConnections);
+      await allowConnections(root, connectionsMin);
       const areUsedUp = () => takeNext(root, url, taken);
       await waitUntil('the last connection of the database', 10_000, areUsedUp);
     } catch (error) {
@@ -102,7 +102,7 @@ async function takeNext(root: Connection, url: URL, taken: Connection[]): Promis
   const own = new Set(taken.map(({ threadId }) => threadId));
   const sessions = await sessionsOf(root, url.username, rootUser, loggingIn);
   for (const id of sessions) if (!own.has(id)) await killSession(root, id);
-  return taken.length === fewestConnections;
+  return taken.length === connectionsMin;
 }
 
 /** Null when the database has none to give. */

@@ -2,7 +2,7 @@
  * Judges a lock storm by its witness. Sections of one key may overlap for one reason: a process was
  * stopped for longer than its lease could last.
  */
-import { leastLeftMs } from './plan.ts';
+import { leftMsMin } from './plan.ts';
 import type { Done, Entered, Left, Period, StormRecord } from './records.ts';
 
 export interface Judgement {
@@ -109,7 +109,7 @@ const isStale = (stale: Section, other: Section, { stops }: Done): boolean =>
       process === stale.process &&
       from >= stale.asked &&
       from <= stale.to &&
-      other.at >= from + leastLeftMs &&
+      other.at >= from + leftMsMin &&
       other.at <= to + noticeMs,
   );
 

@@ -16,7 +16,7 @@ export const times = {
  * What a lease that is renewed in time has left, at any moment at which its process runs. A shorter
  * stop loses no lease.
  */
-export const leastLeftMs = (times.lease * 2) / 3 - times.answer - 250;
+export const leftMsMin = (times.lease * 2) / 3 - times.answer - 250;
 
 const kinds = [
   'kill-clients',
@@ -56,7 +56,7 @@ export function* stormPlan(seed: number): Generator<Step> {
 
 function lengthsOf(fault: StormFault, between: (least: number, most: number) => number) {
   const afterMs = between(50, 800);
-  if (fault === 'stop-shortly') return { afterMs, forMs: between(100, leastLeftMs / 2) };
+  if (fault === 'stop-shortly') return { afterMs, forMs: between(100, leftMsMin / 2) };
   if (fault === 'stop-past-the-lease')
     return { afterMs, forMs: between(times.lease * 1.1, times.lease * 1.6) };
   return { afterMs, forMs: between(0, 300) };

@@ -175,7 +175,7 @@ class LockStorm {
     return nothing;
   }
 
-  /** The next stop waits until each lease was renewed again: then it has `leastLeftMs`. */
+  /** The next stop waits until each lease was renewed again: then it has `leftMsMin`. */
   #disturb(): void {
     this.#quietFrom = performance.now() + (times.lease * 2) / 3 + times.answer;
   }

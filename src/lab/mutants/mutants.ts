@@ -81,8 +81,8 @@ export const mutants = {
     turnsRed: 'orders-settle',
     code: {
       file: 'service/orders/order-worker',
-      find: 'const mostRefusals = 5;',
-      replace: 'const mostRefusals = Infinity;',
+      find: 'const refusalsMax = 5;',
+      replace: 'const refusalsMax = Infinity;',
     },
   },
   'group-from-now': {

@@ -1,7 +1,7 @@
 /** A slow machine leaves a race undecided. Then it is played again, and the command says so. */
 import type { Progress } from '../environment/lab.ts';
 
-const mostPlays = 3;
+const playsMax = 3;
 
 /**
  * @param undecidedBecause why a play counts for nothing; undefined when it counts.
@@ -17,7 +17,7 @@ export async function replayWhileTooSlow<Play>(
     signal?.throwIfAborted();
     const last = await play();
     const reason = undecidedBecause(last);
-    if (reason === undefined || plays === mostPlays) return last;
+    if (reason === undefined || plays === playsMax) return last;
     progress(`${reason}. It is played again.`);
   }
 }

@@ -10,7 +10,7 @@ const rowHeight = 16;
 const legendHeight = 64;
 const letterWidth = 6.5;
 /** Narrower functions are left out, so that the file stays small. */
-const leastWidth = 1;
+const widthMin = 1;
 const colours = [
   ...['#e4572e', '#f3a712', '#669bbc', '#76b041', '#a37acc', '#d17b88'],
   ...['#8d99ae', '#c2a83e', '#5fb3b3', '#b08968', '#9fc5e8'],
@@ -44,7 +44,7 @@ export function flameGraph(root: Call): string {
 function boxesOf(root: Call, scale: number): Box[] {
   const boxes: Box[] = [];
   const add = (call: Call, left: number, depth: number): void => {
-    if (call.total * scale < leastWidth) return;
+    if (call.total * scale < widthMin) return;
     boxes.push({ call, left, depth });
     let next = left;
     for (const each of call.calls.values()) {

@@ -9,12 +9,12 @@ import { replayFile } from './replay-file.ts';
 
 const bundle = fileURLToPath(new URL('../../../dist/page/client/', import.meta.url));
 /** More of them, as in `--all-orders`, are no replay: `events.jsonl` has them. */
-const mostPlays = 4;
+const playsMax = 4;
 
 /** @returns nothing for an experiment without a play of choices */
 export function replayFiles(events: readonly StageEvent[]): Readonly<Record<string, string>> {
   const plays = events.filter(({ kind }) => kind === 'play').length;
-  if (plays === 0 || plays > mostPlays) return {};
+  if (plays === 0 || plays > playsMax) return {};
   return { 'replay.html': fileOf(events.filter((event) => 'player' in event)) };
 }
 

@@ -9,7 +9,7 @@ import { plainTable } from './tables.ts';
 import { padded, verdictWords } from './verdict-words.ts';
 import { columns, wrap } from './wrap.ts';
 
-const mostReasons = 10;
+const reasonsMax = 10;
 
 type Shown = Pick<
   Result,
@@ -37,8 +37,8 @@ export function resultText(
     ),
     ...asClaimed.map((text) => wrap(`  ${say.claimed(text)}`, 79, '    ')),
     say.verdictIs(verdict) + (verdict === 'held' && asClaimed.length > 0 ? say.claimedOnly : ''),
-    ...reasons.slice(0, mostReasons).map((reason) => wrap(`  ${reason}`, 79, '    ')),
-    ...(reasons.length > mostReasons ? [`  and ${reasons.length - mostReasons} more`] : []),
+    ...reasons.slice(0, reasonsMax).map((reason) => wrap(`  ${reason}`, 79, '    ')),
+    ...(reasons.length > reasonsMax ? [`  and ${reasons.length - reasonsMax} more`] : []),
     ...(hints.length > 0 ? ['', ...hints] : []),
   ].join('\n');
 }

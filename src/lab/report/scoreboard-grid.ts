@@ -91,11 +91,11 @@ export function outageMark(cell: Cell | null): string {
   if (!cost || agreement(cell) === 'unknown') return marks.unknown;
   const isBroken = casesOf(cell) > 0;
   const sold = isBroken ? safetyMark(cell) : `${cost.soldOn ? '✓' : '–'}${notClaimed(cell)}`;
-  const left = mostLeft(cell) > 0 ? ` ${marks.stuck}${mostLeft(cell)}` : '';
+  const left = leftMax(cell) > 0 ? ` ${marks.stuck}${leftMax(cell)}` : '';
   return `${sold} ${seconds(cost.withoutSalesMs)} +${seconds(cost.resumedAfterMs)}${left}`;
 }
 
-const mostLeft = ({ plays }: Cell): number =>
+const leftMax = ({ plays }: Cell): number =>
   Math.max(0, ...plays.map(({ cost }) => cost?.leftLocks ?? 0));
 
 const byGap = (one: OutageCost, other: OutageCost): number =>

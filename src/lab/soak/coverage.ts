@@ -38,7 +38,7 @@ export function coverageGaps({ declared, seen, missing, isFlat, curve }: Coverag
   return gaps;
 }
 
-const mostMissing = 10;
+const missingMax = 10;
 
 const legend = {
   cells: {
@@ -58,7 +58,7 @@ const legend = {
 /** For people. */
 export function coverageTable({ declared, seen, curve, missing, isFlat }: Coverage): Table {
   const lastNew = curve.indexOf(curve.at(-1) ?? 0) + 1;
-  const more = missing.length - mostMissing;
+  const more = missing.length - missingMax;
   return {
     title: 'Coverage',
     legend,
@@ -68,7 +68,7 @@ export function coverageTable({ declared, seen, curve, missing, isFlat }: Covera
       ['the last new one', `at fault ${lastNew} of ${curve.length}`],
       ['new per tenth', newCells(curve).join(' ')],
       ['the tail', isFlat ? 'flat' : 'not flat yet'],
-      ...missing.slice(0, mostMissing).map((cell) => ['not seen', cell]),
+      ...missing.slice(0, missingMax).map((cell) => ['not seen', cell]),
       ...(more > 0 ? [['not seen', `and ${more} more`]] : []),
     ],
   };

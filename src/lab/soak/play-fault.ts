@@ -27,7 +27,7 @@ export interface PlayedFault {
 }
 
 /** So many orders wait: about half a second of sales. */
-const leastBehind = 100;
+const behindMin = 100;
 const stateWithinMs = 8_000;
 const arriveWithinMs = 8_000;
 /** Longer than a request waits for its answer. */
@@ -220,7 +220,7 @@ class Injection {
     const { connections } = this.#stage;
     const redis = connections.redis('admin');
     const { voucher, queued } = connections.saleKeys.of(this.#voucherId);
-    if (state === 'queue-behind') return (await redis.hlen(queued)) >= leastBehind;
+    if (state === 'queue-behind') return (await redis.hlen(queued)) >= behindMin;
     const stock = await redis.hget(voucher(this.#voucherId), 'stock');
     return state === 'sold-out' ? stock === '0' : Number(stock) > 0;
   }

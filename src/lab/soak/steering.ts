@@ -19,7 +19,7 @@ export interface PlannedFault {
   readonly seed: number;
 }
 
-const mostRestMs = 300;
+const restMsMax = 300;
 
 export class Steering {
   readonly #targets: readonly Target[];
@@ -44,7 +44,7 @@ export class Steering {
     this.#played.set(target, least + 1);
     const share = () => this.#random(1_000) / 1_000;
     const [instance, duration, rest] = [share(), share(), share()];
-    const restMs = Math.round(rest * mostRestMs);
+    const restMs = Math.round(rest * restMsMax);
     return { target, instance, duration, restMs, seed: this.#random(2 ** 31) };
   }
 

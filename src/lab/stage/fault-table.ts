@@ -5,8 +5,8 @@ import { type Mark, type Span, spansOf } from './seconds.ts';
 import type { Timeline } from './timeline.ts';
 
 /** A terminal shows no more rows, and a longer table tells nobody anything. */
-const mostInTerminal = 24;
-const mostRows = 200;
+const terminalRowsMax = 24;
+const rowsMax = 200;
 const none = '–';
 
 /** @returns undefined where no fault met a load, and where too many did */
@@ -17,11 +17,11 @@ export function faultTable({
   const met = spansOf(marks, 'fault', Number.POSITIVE_INFINITY).flatMap((fault) =>
     loadsDuring(fault, marks).map((load) => ({ fault, load })),
   );
-  if (met.length === 0 || met.length > mostRows) return undefined;
+  if (met.length === 0 || met.length > rowsMax) return undefined;
   const hasLoads = new Set(met.map(({ load }) => load)).size > 1;
   return {
     title: 'What each fault cost',
-    ...(met.length > mostInTerminal && { isWide: true }),
+    ...(met.length > terminalRowsMax && { isWide: true }),
     head: ['fault', ...(hasLoads ? ['load'] : []), ...columns],
     legend,
     rows: met.map(({ fault, load }) => [

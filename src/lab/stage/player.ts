@@ -62,7 +62,7 @@ interface PlayerTools {
   readonly signal: AbortSignal;
 }
 
-const mostCheckpoints = 20;
+const checkpointsMax = 20;
 
 export class Player {
   /** Each request has its name: so a worker knows the orders that stop it. */
@@ -151,7 +151,7 @@ export class Player {
     limits: Limits,
   ): Promise<Reached> {
     let reached: Reached = { kind: 'slow' };
-    for (let count = 0; count < mostCheckpoints; count++) {
+    for (let count = 0; count < checkpointsMax; count++) {
       await this.resume(lane);
       reached = await this.#settled(lane, limits);
       if (reached.kind === 'answered') return reached;

@@ -6,7 +6,7 @@ import { type Rush, rush } from './rush.ts';
 
 const users = 150;
 /** Until every instance has answered; Node's own cluster may leave one out of a rush. */
-const mostRounds = 5;
+const roundsMax = 5;
 
 export interface WarmUp extends Pick<Rush, 'baseUrl' | 'seed' | 'requestsPerEagerUser'> {
   readonly rung: string;
@@ -24,7 +24,7 @@ export async function warmUp(request: WarmUp, connections: Connections): Promise
   const voucherId = await putOnSale(baseUrl, tokenSecret, instances, sale);
   const answering = new Set<string | undefined>();
   const load = { baseUrl, tokenSecret, voucherId, users, requestsPerEagerUser };
-  for (let round = 0; round < mostRounds && answering.size < instances; round++) {
+  for (let round = 0; round < roundsMax && answering.size < instances; round++) {
     const attempts = await rush({ ...load, seed: seed + round });
     for (const { instance } of attempts) answering.add(instance);
   }

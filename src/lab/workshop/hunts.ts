@@ -67,11 +67,11 @@ export const hunts: readonly Exercise[] = [
   hunt(['run lua-stream', 'trial row-refused'], stream, {
     file: 'service/orders/order-worker',
     find: `if (!isRowRefused(error)) throw error;
-           if ((await worker.refusals.add(order)) < mostRefusals) throw error;`,
+           if ((await worker.refusals.add(order)) < refusalsMax) throw error;`,
     replace: `if (!isRowRefused(error)) throw error;
     let refusals = 0;
     refusals += 1;
-    if (refusals < mostRefusals) throw error;`,
+    if (refusals < refusalsMax) throw error;`,
   }),
   hunt(['run lua-stream', 'trial worker-dies'], stream, {
     file: 'service/queues/shared/order-fields',

@@ -111,7 +111,7 @@ const choices = ({ choices }: Step, index: number, language: Language) => [
 ];
 
 /** As many as a slide of 720 pixels shows. */
-const mostLines = 27;
+const linesMax = 27;
 
 /** One slide for each command that was played; more where it says more, cut at an empty line. */
 const parts = (seen: string): string[] =>
@@ -125,7 +125,7 @@ function pagesOf(output: string): string[] {
   const pages = [first];
   for (const paragraph of paragraphs) {
     const longer = `${pages.at(-1)}\n\n${paragraph}`;
-    if (longer.split('\n').length <= mostLines) pages.splice(-1, 1, longer);
+    if (longer.split('\n').length <= linesMax) pages.splice(-1, 1, longer);
     else pages.push(`${command} …\n\n${paragraph}`);
   }
   return pages;

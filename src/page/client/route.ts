@@ -70,11 +70,11 @@ function addressOfRun(wanted: RunAddress): string {
   return `/run/drill/${wanted.drill}?minutes=${wanted.minutes}&seed=${wanted.seed}`;
 }
 
-const mostMinutes = 60;
+const minutesMax = 60;
 
 /** It lasts until somebody ends it. */
 export const wantedBreak = (rung: string): BreakAddress => ({
-  ...{ of: 'break', perSecond: 100, minutes: mostMinutes, arrivals: 'steady' },
+  ...{ of: 'break', perSecond: 100, minutes: minutesMax, arrivals: 'steady' },
   rung: ladderRow(rung)?.name ?? 'redlock',
 });
 

@@ -24,7 +24,7 @@ export function RunChip({ verdict }: { verdict: Verdict }) {
   );
 }
 
-const mostReasons = 10;
+const reasonsMax = 10;
 
 /** The reasons are the sentences of the audit. */
 export function JudgedRun({
@@ -54,10 +54,10 @@ export function JudgedRun({
         {conclusions.map((said) => (
           <li key={said.en}>{said[language.value]}</li>
         ))}
-        {[...reasons, ...asClaimed].slice(0, mostReasons).map((reason) => (
+        {[...reasons, ...asClaimed].slice(0, reasonsMax).map((reason) => (
           <li key={reason}>{reason}</li>
         ))}
-        {reasons.length > mostReasons && <li>{more(reasons.length - mostReasons)}</li>}
+        {reasons.length > reasonsMax && <li>{more(reasons.length - reasonsMax)}</li>}
       </ul>
     </section>
   );

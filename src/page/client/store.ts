@@ -1,7 +1,7 @@
 /** The state of the page: what the viewer looks at, and what he asks for. */
 import { computed, effect, signal } from '@preact/signals';
 import type { BreakChoice } from '../../lab/by-hand/break-choice.ts';
-import { actOf, mostLetters } from '../../lab/choices/letters.ts';
+import { actOf, lettersMax } from '../../lab/choices/letters.ts';
 import { connection, send } from './api.ts';
 import { world } from './event-log.ts';
 import { faultsIn } from './faults.ts';
@@ -115,7 +115,7 @@ const pending: string[] = [];
 /** What is not offered is no choice; but a buyer that waits may be chosen: it cannot go. */
 function isOffered(of: PlayView, choice: string): boolean {
   const { does, to } = actOf(choice);
-  if (lettersOf(of).length + choice.length > mostLetters) return false;
+  if (lettersOf(of).length + choice.length > lettersMax) return false;
   if (does !== 'move') return faultsIn(of).includes(choice);
   const { state = 'dead' } = of.lanes.get(to) ?? {};
   return !['dead', 'answered', 'free', 'stopped'].includes(state);

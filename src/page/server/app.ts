@@ -50,7 +50,7 @@ export function pageApp({ folder, host, plays, runs, door }: PageOptions): Hono<
   app.use(sameOrigin(host));
   addFiles(app);
   addSession(app, folder, host);
-  addPlays(app, { plays, room: (viewer) => door.now(viewer), mostPlays: 8, refuse: () => {} });
+  addPlays(app, { plays, room: (viewer) => door.now(viewer), playsMax: 8, refuse: () => {} });
   addCommands(app, plays, runs);
   addRuns(app, runs, plays);
   addRoom(app, door);

@@ -18,7 +18,7 @@ import type { Room } from './room.ts';
 import { sameOrigin } from './same-origin.ts';
 
 const cookie = 'lockstep-learner';
-const mostBytes = 10_000;
+const bytesMax = 10_000;
 
 export interface LearnersOptions {
   readonly folder: string;
@@ -31,10 +31,10 @@ export interface LearnersOptions {
 export function learnersApp({ folder, host, plays, room }: LearnersOptions): Hono<Env> {
   const app = new Hono<Env>();
   app.use(sameOrigin(host));
-  app.use(bodyLimit({ maxSize: mostBytes }));
+  app.use(bodyLimit({ maxSize: bytesMax }));
   addFiles(app);
   addJoin(app, folder, room);
-  addPlays(app, { plays, room: () => room.now(), mostPlays: 2, refuse: refuseFaults });
+  addPlays(app, { plays, room: () => room.now(), playsMax: 2, refuse: refuseFaults });
   app.get('/api/feed', (c) => c.json({ ...plays.feedOf(c.get('viewer')).place, isLearner: true }));
   app.post('/api/predictions', async (c) => {
     const { rung, outcome } = Prediction.parse(await c.req.json());

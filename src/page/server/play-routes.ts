@@ -1,7 +1,7 @@
 /** The commands of a play, and its events. */
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { choicesIn, laneNames, mostLetters } from '../../lab/choices/letters.ts';
+import { choicesIn, laneNames, lettersMax } from '../../lab/choices/letters.ts';
 import { isRungName } from '../../service/ladder/rungs.ts';
 import { eventStream } from './event-stream.ts';
 import type { NewPlay, Plays } from './plays.ts';
@@ -9,7 +9,7 @@ import type { NewPlay, Plays } from './plays.ts';
 export const Rung = z.string().refine(isRungName);
 export const Choices = z
   .string()
-  .max(mostLetters)
+  .max(lettersMax)
   .refine((text) => text === '' || choicesIn(text) !== null);
 const Begin = z.object({
   rung: Rung,
@@ -31,18 +31,18 @@ export interface PlayRoutes {
   /** What the viewer may know of the room. */
   readonly room: (viewer: string) => object | null;
   /** Of one viewer, in all his tabs. */
-  readonly mostPlays: number;
+  readonly playsMax: number;
   /** @throws what the viewer may not do. */
   readonly refuse: (asked: Pick<NewPlay, 'choices'> & Partial<Pick<NewPlay, 'rung'>>) => void;
 }
 
-export function addPlays(app: Hono<Env>, { plays, room, mostPlays, refuse }: PlayRoutes): void {
+export function addPlays(app: Hono<Env>, { plays, room, playsMax, refuse }: PlayRoutes): void {
   app.get('/api/events', (c) => {
     const viewer = c.get('viewer');
     return eventStream(c, plays.feedOf(viewer), () => JSON.stringify(room(viewer)));
   });
   app.post('/api/plays', async (c) => {
-    const wanted = { ...Begin.parse(await c.req.json()), mostPlays };
+    const wanted = { ...Begin.parse(await c.req.json()), playsMax };
     refuse(wanted);
     return c.json({ player: await plays.begin(c.get('viewer'), wanted) }, 201);
   });

@@ -23,7 +23,7 @@ export interface NewPlay {
   readonly lanes: number;
   readonly stopsEverywhere: boolean;
   /** So many of his plays stay; the oldest one ends. */
-  readonly mostPlays: number;
+  readonly playsMax: number;
 }
 
 /** Hears what happens in the plays of a viewer. */
@@ -42,14 +42,14 @@ interface Viewer {
 }
 
 /** Commands at once. One that concerns the plays of others is alone. */
-const mostCommands = 64;
+const commandsMax = 64;
 
 export class Plays {
   readonly #reservation: LabReservation;
   readonly #viewers = new Map<string, Viewer>();
   /** Of every play that is shown, by its player. */
   readonly #owners = new Map<string, Viewer>();
-  readonly #commands = new Semaphore(mostCommands);
+  readonly #commands = new Semaphore(commandsMax);
   readonly #counted = new Map<RungName, OrdersOfRung>();
   readonly #readers = new Set<PlayReader>();
   #usedAt = performance.now();
@@ -98,7 +98,7 @@ export class Plays {
     await this.#refuseBroken(wanted.rung, ending);
     let shown = viewer.plays.get(wanted.slot)?.id ?? '';
     for (const slot of slots) await this.#end(viewer, slot);
-    await this.#makeRoom(viewer, wanted.mostPlays);
+    await this.#makeRoom(viewer, wanted.playsMax);
     const begins = (id: string) => {
       this.#owners.set(id, viewer);
       shown = id;
@@ -226,9 +226,9 @@ export class Plays {
   }
 
   /** Of tabs that were closed. */
-  async #makeRoom(viewer: Viewer, mostPlays: number): Promise<void> {
+  async #makeRoom(viewer: Viewer, playsMax: number): Promise<void> {
     const [oldest] = viewer.plays.keys();
-    if (oldest !== undefined && viewer.plays.size >= mostPlays) await this.#giveUp(viewer, oldest);
+    if (oldest !== undefined && viewer.plays.size >= playsMax) await this.#giveUp(viewer, oldest);
   }
 
   /** Its view says that it is over. */
@@ -252,7 +252,7 @@ export class Plays {
         this.#usedAt = performance.now();
       }
     };
-    if (!viewer) return this.#commands.runExclusive(used, mostCommands);
+    if (!viewer) return this.#commands.runExclusive(used, commandsMax);
     return viewer.turn.runExclusive(() => this.#commands.runExclusive(used));
   }
 

@@ -6,13 +6,13 @@ import type { RoomNow } from '../room-now.ts';
 import type { Plays } from './plays.ts';
 import { Tally } from './tally.ts';
 
-export const mostLearners = 30;
+export const learnersMax = 30;
 /** A learner who has gone so long gives his place to another one. */
 const awayMs = 2 * 60_000;
 /** No letter looks like another, or like a number. */
 const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const codeLength = 6;
-const mostWrong = 10;
+const wrongMax = 10;
 const wrongWithinMs = 10_000;
 
 const newCode = (): string =>
@@ -44,7 +44,7 @@ export class Room {
   check(code: string): void {
     const now = performance.now();
     this.#wrongAt = this.#wrongAt.filter((at) => now - at < wrongWithinMs);
-    if (this.#wrongAt.length >= mostWrong) throw labError('TOO_MANY_CODES', wrongWithinMs / 1_000);
+    if (this.#wrongAt.length >= wrongMax) throw labError('TOO_MANY_CODES', wrongWithinMs / 1_000);
     if (code.trim().toUpperCase() === this.code) return;
     this.#wrongAt.push(now);
     throw labError('WRONG_CODE');
@@ -53,8 +53,8 @@ export class Room {
   /** @throws ROOM_FULL */
   join(viewer: string): void {
     this.look();
-    if (this.#learners.size >= mostLearners) this.#freePlace();
-    if (this.#learners.size >= mostLearners) throw labError('ROOM_FULL', mostLearners);
+    if (this.#learners.size >= learnersMax) this.#freePlace();
+    if (this.#learners.size >= learnersMax) throw labError('ROOM_FULL', learnersMax);
     this.#learners.set(viewer, performance.now());
   }
 
@@ -76,7 +76,7 @@ export class Room {
   /** What a learner may know; null once it is closed. */
   now(): RoomNow | null {
     if (!this.#isOpen) return null;
-    return { at: this.at, joined: this.#learners.size, here: this.#here, most: mostLearners };
+    return { at: this.at, joined: this.#learners.size, here: this.#here, most: learnersMax };
   }
 
   /** What the instructor may know. */

@@ -17,7 +17,7 @@ export type RedisSettings = Readonly<Record<string, string>>;
 
 const syncs = 'appendfsync';
 const syncsNotInRewrite = 'no-appendfsync-on-rewrite';
-const leastReplicas = 'min-replicas-to-write';
+const replicasMin = 'min-replicas-to-write';
 const evicts = 'maxmemory-policy';
 
 type Promised = Pick<Config, 'ORDER_DURABILITY' | 'ORDER_REPLICAS'>;
@@ -35,8 +35,8 @@ export function weakSettings(promised: Promised, settings: RedisSettings): strin
   must(evicts, ['noeviction']); // A key that is evicted is a sale, a queue or a lock that is lost.
   must(syncs, isEverySecond ? ['everysec', 'always'] : ['always']);
   if (!isEverySecond) must(syncsNotInRewrite, ['no']);
-  if (!(Number(settings[leastReplicas] ?? 0) >= replicas))
-    weak.push(`${leastReplicas} is ${settings[leastReplicas]}, and must be ${replicas} or more`);
+  if (!(Number(settings[replicasMin] ?? 0) >= replicas))
+    weak.push(`${replicasMin} is ${settings[replicasMin]}, and must be ${replicas} or more`);
   return weak;
 }
 
@@ -73,7 +73,7 @@ async function ifAllowed<T>(answer: Promise<T>): Promise<T | null> {
 
 /** One pattern in each command: Redis 6 knows no more. */
 async function settingsOf(redis: Redis): Promise<RedisSettings> {
-  const patterns = ['append*', syncsNotInRewrite, leastReplicas, evicts];
+  const patterns = ['append*', syncsNotInRewrite, replicasMin, evicts];
   const answers = await Promise.all(
     patterns.map((pattern) => redis.call('CONFIG', 'GET', pattern) as Promise<string[]>),
   );

@@ -22,7 +22,7 @@ import { sentinelOptions } from './redis-sentinel.ts';
 export type RedisRole = 'lock' | 'purchase' | 'consumer' | 'subscriber' | 'admin' | 'pause';
 
 /** The longest BLOCK of a consumer: its connection may be silent for so long. */
-export const mostBlockMs = 500;
+export const blockMsMax = 500;
 
 const adminAnswerMs = 5_000;
 /** A worker acknowledges as admin. A long answer may take longer, but it does not begin so late. */
@@ -69,7 +69,7 @@ function profile(role: RedisRole, config: Config) {
     case 'consumer':
       // No `blockingTimeout`: it answers null for a read that Redis may still serve, and the orders
       // of that answer are dropped.
-      return { ...sendOnce, socketTimeout: 3 * mostBlockMs };
+      return { ...sendOnce, socketTimeout: 3 * blockMsMax };
     case 'admin':
       return { ...within(adminAnswerMs), socketTimeout: adminSilenceMs };
     case 'pause':

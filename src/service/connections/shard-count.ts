@@ -4,7 +4,7 @@
  * left out would never be recorded.
  */
 
-import { mostShards } from '../domain.ts';
+import { shardsMax } from '../domain.ts';
 import { serviceError } from '../errors.ts';
 import type { Connections } from './connections.ts';
 import { saleKeys } from './sale-keys.ts';
@@ -24,7 +24,7 @@ export async function agreeOnShards(connections: Connections): Promise<void> {
 /** By their epochs: older versions did not keep the number. */
 async function filledShards(connections: Connections): Promise<number> {
   const redis = connections.redis('admin');
-  const { shards } = saleKeys(mostShards);
+  const { shards } = saleKeys(shardsMax);
   const found = await Promise.all(shards.map(({ epoch }) => redis.exists(epoch)));
   return found.lastIndexOf(1) + 1;
 }

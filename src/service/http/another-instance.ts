@@ -5,7 +5,7 @@
 import type { Context } from 'hono';
 
 /** The next instance in turn can be the same one again, since other requests take turns too. */
-const mostRefusals = 4;
+const refusalsMax = 4;
 
 /**
  * Before a refusal of a purchase that changed nothing. nginx names the instances that have refused
@@ -14,6 +14,6 @@ const mostRefusals = 4;
  */
 export function askAnother(c: Context, own: string): void {
   const [isAsked, ...refusedBy] = c.req.header('x-refused-by')?.split(' ') ?? [];
-  const isRedisAway = new Set([...refusedBy, own]).size > 1 || refusedBy.length >= mostRefusals;
+  const isRedisAway = new Set([...refusedBy, own]).size > 1 || refusedBy.length >= refusalsMax;
   if (isAsked !== undefined && !isRedisAway) c.header('X-Accel-Redirect', '@another');
 }

@@ -5,7 +5,7 @@
 import type { Claims } from './tokens.ts';
 
 /** One user cannot take all places. */
-const mostOfOneUser = 5;
+const perUserMax = 5;
 /** Later the client opens it again, on an instance that may be less busy. */
 const mostMs = 600_000;
 
@@ -27,7 +27,7 @@ export class OrderStreams {
   /** Null when there is no place. */
   open({ sub: userId, exp }: Claims): OpenStream | null {
     const own = [...this.#open].filter((stream) => stream.userId === userId).length;
-    if (this.#open.size >= this.#limit || own >= mostOfOneUser) return null;
+    if (this.#open.size >= this.#limit || own >= perUserMax) return null;
     const over = new AbortController();
     const timer = setTimeout(() => end(), Math.min(mostMs, exp * 1_000 - Date.now()));
     const end = () => {

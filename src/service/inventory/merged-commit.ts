@@ -28,7 +28,7 @@ import { type BatchLimits, batches } from './shared/batches.ts';
 import { outcomeOfError, stockLeft } from './shared/sql-sale.ts';
 import { work } from './shared/work.ts';
 
-const defaults = { gatherMs: 1, batchSize: 250, mostWaiting: 5_000 } as const;
+const defaults = { gatherMs: 1, batchSize: 250, waitingMax: 5_000 } as const;
 
 type Limits = Partial<BatchLimits> & Pick<BatchLimits, 'waitMs'>;
 

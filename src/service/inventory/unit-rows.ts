@@ -24,12 +24,12 @@ import { boundedLine, type LineLimits } from './shared/bounded-line.ts';
 import { insertOrder, orderOf, type Run, type Sale, sqlInventory } from './shared/sql-sale.ts';
 import { work } from './shared/work.ts';
 
-const mostUnits = 100_000;
+const unitsMax = 100_000;
 
-type Limits = Omit<LineLimits, 'mostWaiting'> & Partial<LineLimits>;
+type Limits = Omit<LineLimits, 'waitingMax'> & Partial<LineLimits>;
 
 export function unitRows(pool: Pool, limits: Limits): Inventory {
-  const inLine = boundedLine({ mostWaiting: 200, ...limits });
+  const inLine = boundedLine({ waitingMax: 200, ...limits });
   const inBoundedTransaction: Run = (on, statements) =>
     inLine(() => transaction(on, 'READ COMMITTED', statements));
   return {
@@ -112,7 +112,7 @@ async function unsold(db: Pool | PoolConnection, voucherId: string): Promise<num
 
 /** Each INSERT doubles the rows of the voucher: 17 of them make 100,000 units. */
 async function prepare(db: PoolConnection, { id, stock }: Voucher): Promise<void> {
-  if (stock > mostUnits) throw serviceError('STOCK_TOO_LARGE', stock, mostUnits);
+  if (stock > unitsMax) throw serviceError('STOCK_TOO_LARGE', stock, unitsMax);
   const units = await countUnits(db, id);
   if (units === stock) return;
   if (units > 0) throw serviceError('VOUCHER_ID_TAKEN', id);

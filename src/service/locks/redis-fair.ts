@@ -32,7 +32,7 @@ const releaseScript = loadScript('locks/release-fair');
 const leaveScript = loadScript('locks/leave-fair');
 const defaultTurnMs = 300_000;
 /** A release notifies the first waiter; the others ask from time to time only. */
-const leastPauseMs = 250;
+const pauseMsMin = 250;
 const leaveAnswerMs = 2_000;
 
 const queueOf = (key: string) => [
@@ -59,7 +59,7 @@ export function redisFairLock(redis: Redis, options: FairOptions = {}): Lock {
     const { leaseMs, waitMs } = options;
     const owner = leases.owner();
     const request = { resource, owner, leaseMs, waits: waitMs > 0 };
-    const attempt = async () => atLeast(leastPauseMs, await leases.attempt(request));
+    const attempt = async () => atLeast(pauseMsMin, await leases.attempt(request));
     const ownChannel = () => subscribe(`${channelOf(leases.keyOf(resource))}:${owner}`);
     return askThenSubscribe(attempt, ownChannel, options);
   };

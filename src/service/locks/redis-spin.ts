@@ -13,9 +13,9 @@ import { poll } from './shared/polling.ts';
 import { hashProtocol, RedissonLeases, type RedissonOptions } from './shared/redisson-leases.ts';
 import { serverLock } from './shared/server-lock.ts';
 
-const mostPauseMs = 128;
+const pauseMsMax = 128;
 
-const pauseMs = (attempts: number) => Math.min(2 ** (attempts - 1), mostPauseMs);
+const pauseMs = (attempts: number) => Math.min(2 ** (attempts - 1), pauseMsMax);
 
 /** As `redisReentrantLock`; one who waits asks again and again. */
 export function redisSpinLock(redis: Redis, options: RedissonOptions = {}): Lock {

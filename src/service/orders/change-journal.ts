@@ -80,12 +80,12 @@ export async function begunChange(db: Db, voucherId: string): Promise<BegunChang
 }
 
 /** The vouchers that have a change which was begun so long ago, or earlier. */
-export async function vouchersBegun(db: Db, leastAgeMs: number): Promise<string[]> {
+export async function vouchersBegun(db: Db, ageMsMin: number): Promise<string[]> {
   const rows = await select<{ id: string }>(
     db,
     `SELECT CAST(voucher_id AS CHAR) AS id FROM voucher_changes WHERE state = 'begun'
        AND begun_at <= CURRENT_TIMESTAMP(3) - INTERVAL ? MICROSECOND`,
-    [String(leastAgeMs * 1_000)],
+    [String(ageMsMin * 1_000)],
   );
   return rows.map(({ id }) => id);
 }

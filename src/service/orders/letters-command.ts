@@ -64,7 +64,7 @@ async function chosen(
   { most, reason, voucherId }: LettersRequest,
 ): Promise<{ letters: DeadLetter[]; total: number }> {
   const isFiltered = reason !== undefined || voucherId !== undefined;
-  const { letters, total } = await listLetters(connections, isFiltered ? mostRead : most);
+  const { letters, total } = await listLetters(connections, isFiltered ? readMax : most);
   const wanted = letters.filter(
     (each) =>
       (reason === undefined || each.reason === reason) &&
@@ -74,7 +74,7 @@ async function chosen(
 }
 
 /** The most letters of each shard that a filter reads. */
-const mostRead = 100_000;
+const readMax = 100_000;
 
 async function list(connections: Connections, request: LettersRequest): Promise<Done> {
   const { letters, total } = await chosen(connections, request);

@@ -28,7 +28,7 @@ import {
 } from './record-orders.ts';
 import { Refusals } from './refusals.ts';
 
-const mostRefusals = 5;
+const refusalsMax = 5;
 
 interface Worker {
   readonly records: Records;
@@ -224,12 +224,12 @@ function endOf({ onFull }: Worker, error: unknown): End {
 
 /**
  * While the database is down, busy, full or read-only, the order is retried without end. It is
- * dead-lettered only when the database has refused the order itself, `mostRefusals` times.
+ * dead-lettered only when the database has refused the order itself, `refusalsMax` times.
  */
 async function settleOne(worker: Worker, { order, attempt }: Delivery): Promise<void> {
   const recording = await recordOne(worker.records, order).catch(async (error: unknown) => {
     if (!isRowRefused(error)) throw error;
-    if ((await worker.refusals.add(order)) < mostRefusals) throw error;
+    if ((await worker.refusals.add(order)) < refusalsMax) throw error;
     return 'undeliverable' as const;
   });
   if (recording === 'recorded') traceRecorded([order]);

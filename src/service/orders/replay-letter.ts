@@ -126,7 +126,7 @@ async function checkOtherOrder(
 }
 
 /** Stock that came back is sold after two seconds at most; each further letter may add as many. */
-const mostWaits = 5;
+const waitsMax = 5;
 /** All waits together are longer than stock that came back to another bucket is kept. */
 const betweenLooksMs = 500;
 
@@ -147,11 +147,11 @@ async function sellAgain(resale: Resale, order: Order): Promise<Replay> {
       case 'already-replayed':
         return { orderId, isFirst: word === 'replayed' };
       case 'reopening':
-        if (waits === mostWaits) throw serviceError('REPLAY_SOLD_OUT', letter.id, voucherId);
+        if (waits === waitsMax) throw serviceError('REPLAY_SOLD_OUT', letter.id, voucherId);
         await sleep(leftMs);
         break;
       case 'sold-out':
-        await borrow(resale, order, epoch, waits === mostWaits);
+        await borrow(resale, order, epoch, waits === waitsMax);
         break;
       case 'already-ordered':
         throw serviceError('REPLAY_USER_HAS_ORDER', letter.id, userId, voucherId, orderId);

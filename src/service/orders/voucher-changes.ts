@@ -90,7 +90,7 @@ export async function changeSale(
 }
 
 /** Two processes that change the stock of buckets end each other's holds. */
-const mostTries = 5;
+const triesMax = 5;
 const longestRestMs = 200;
 /** Much longer than a change takes. */
 const ownProcessMs = 500;
@@ -112,7 +112,7 @@ async function finishAnother(at: VoucherInEpoch): Promise<void> {
       return;
     } catch (error) {
       const passes = isServiceError(error, 'HOLD_LOST', 'REPLICA_BEHIND', 'COMMIT_UNKNOWN');
-      if (!passes || tries === mostTries) throw error;
+      if (!passes || tries === triesMax) throw error;
     }
     await sleep(Math.random() * longestRestMs); // Both would end each other's holds again.
   }
@@ -128,7 +128,7 @@ async function finishOwn(at: VoucherInEpoch, own: number): Promise<VoucherChange
     );
     const found = await changeNumbered(connections.mysql(), voucherId, own).catch(() => undefined);
     if (found && found.state !== 'begun') return found;
-    if (!isServiceError(cause, 'HOLD_LOST') || tries === mostTries)
+    if (!isServiceError(cause, 'HOLD_LOST') || tries === triesMax)
       throw serviceError('CHANGE_UNFINISHED', voucherId, own).causedBy(cause);
     await sleep(Math.random() * longestRestMs);
   }
@@ -140,11 +140,11 @@ async function finishOwn(at: VoucherInEpoch, own: number): Promise<VoucherChange
  */
 export async function finishChanges(
   connections: Connections,
-  { epoch = connections.epoch.value, voucherId, leastAgeMs = 0 }: Which = {},
+  { epoch = connections.epoch.value, voucherId, ageMsMin = 0 }: Which = {},
 ): Promise<string[]> {
   const finished: string[] = [];
   const problems: unknown[] = [];
-  for (const id of await vouchersBegun(connections.mysql(), leastAgeMs)) {
+  for (const id of await vouchersBegun(connections.mysql(), ageMsMin)) {
     if (voucherId !== undefined && voucherId !== id) continue;
     const done = await finish({ connections, epoch, voucherId: id }).catch((error: unknown) => {
       if (!isServiceError(error, 'REDIS_LOST_SALE')) problems.push(error); // The others do not wait for it.
@@ -162,7 +162,7 @@ interface Which {
   /** Only those of this voucher. */
   readonly voucherId?: string | undefined;
   /** Not those that their own process may still finish. */
-  readonly leastAgeMs?: number;
+  readonly ageMsMin?: number;
 }
 
 /** A voucher, and the epoch in which it is changed. */

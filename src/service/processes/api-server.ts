@@ -59,7 +59,7 @@ function freed(path: string) {
 }
 
 const quietMs = 0.5;
-const mostTurns = 50;
+const turnsMax = 50;
 
 /**
  * Until a turn of the event loop accepted no connection, and did next to nothing else. Linux resets
@@ -71,7 +71,7 @@ async function quietTurn(server: Server): Promise<void> {
   server.on('connection', () => {
     isQuiet = false;
   });
-  for (let turns = 0; turns < mostTurns && !isQuiet; turns++) {
+  for (let turns = 0; turns < turnsMax && !isQuiet; turns++) {
     await turn(); // The rest of a turn that has begun.
     isQuiet = true;
     const fromMs = performance.now();

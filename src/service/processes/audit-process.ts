@@ -8,9 +8,9 @@ import { serviceError } from '../errors.ts';
 
 const program = fileURLToPath(new URL('../bin/audit.js', import.meta.url));
 const withinMs = 10 * 60_000;
-const mostBytes = 10_000_000;
+const bytesMax = 10_000_000;
 /** Beside the one that runs. */
-const mostWaiting = 8;
+const waitingMax = 8;
 
 /**
  * One at a time in this process. A voucher that is being audited, or waits for it, is not audited
@@ -26,8 +26,8 @@ export function auditsOneByOne(
   return (voucherId) => {
     const known = audits.get(voucherId);
     if (known) return known;
-    if (audits.size > mostWaiting)
-      return Promise.reject(serviceError('AUDIT_FAILED', voucherId, `${mostWaiting} others wait`));
+    if (audits.size > waitingMax)
+      return Promise.reject(serviceError('AUDIT_FAILED', voucherId, `${waitingMax} others wait`));
     const audited = last.then(() => run(voucherId, signal));
     audits.set(voucherId, audited);
     last = audited.catch(() => {}).then(() => audits.delete(voucherId));
@@ -39,7 +39,7 @@ export function auditsOneByOne(
 function run(voucherId: string, signal: AbortSignal): Promise<VoucherAudit | null> {
   return new Promise((resolve, reject) => {
     const args = ['--max-semi-space-size=1', program, voucherId, '--json'];
-    const options = { timeout: withinMs, maxBuffer: mostBytes, signal };
+    const options = { timeout: withinMs, maxBuffer: bytesMax, signal };
     const child = execFile(process.execPath, args, options, (_, stdout, stderr) => {
       try {
         resolve(JSON.parse(stdout) as VoucherAudit | null);

@@ -6,7 +6,7 @@ import { finishChanges } from '../orders/voucher-changes.ts';
 
 const everyMs = 1_000;
 /** Longer than a change takes: its own process is not disturbed. */
-const leastAgeMs = 1_500;
+const ageMsMin = 1_500;
 
 /** Until `signal` aborts. Several workers may do it: a change may be repeated. */
 export async function keepFinishingChanges(
@@ -18,7 +18,7 @@ export async function keepFinishingChanges(
   while (!signal.aborted) {
     await sleep(everyMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => {});
     if (signal.aborted) return;
-    await finishChanges(connections, { leastAgeMs }).then(
+    await finishChanges(connections, { ageMsMin }).then(
       (vouchers) => {
         if (vouchers.length > 0) log.info({ event: 'voucher-changes-finished', vouchers });
         said = '';

@@ -11,7 +11,7 @@ import { openQueues } from '../ladder/open-rung.ts';
 import { registers } from '../metrics/registry.ts';
 
 /** The newest sales that run. */
-const mostSales = 100;
+const salesMax = 100;
 
 type Read = () => Promise<number | null>;
 
@@ -120,7 +120,7 @@ async function linesOfRunning(connections: Connections): Promise<[string, number
     connections.mysql(),
     `SELECT CAST(voucher_id AS CHAR) AS id FROM voucher_waiting_rooms
      JOIN vouchers v ON v.id = voucher_id
-     WHERE v.end_time > ? ORDER BY v.id DESC LIMIT ${mostSales}`,
+     WHERE v.end_time > ? ORDER BY v.id DESC LIMIT ${salesMax}`,
     [new Date()],
   );
   const waiting = running.map(async ({ id }): Promise<[string, number]> => {
@@ -136,7 +136,7 @@ async function stocksOfRunning(connections: Connections): Promise<[string, numbe
   const running = await select<{ id: string }>(
     connections.mysql(),
     `SELECT CAST(id AS CHAR) AS id FROM vouchers
-     WHERE begin_time <= ? AND end_time > ? ORDER BY id DESC LIMIT ${mostSales}`,
+     WHERE begin_time <= ? AND end_time > ? ORDER BY id DESC LIMIT ${salesMax}`,
     [now, now],
   );
   const stocks = running.map(async ({ id }): Promise<[string, number][]> => {

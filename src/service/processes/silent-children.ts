@@ -18,7 +18,7 @@ export function tellPrimary(): void {
  * Looks of the primary, and not its time: after it stood still itself, what the children said
  * meanwhile is read between two looks. There are four in PROGRESS_WITHIN_MS.
  */
-const mostLooks = 4;
+const looksMax = 4;
 
 export class SilentChildren {
   readonly #log: Logger;
@@ -39,7 +39,7 @@ export class SilentChildren {
     for (const [child, before] of this.#looks) {
       const looks = before + 1;
       this.#looks.set(child, looks);
-      if (looks < mostLooks) continue;
+      if (looks < looksMax) continue;
       this.#log.error({ event: 'child-silent', pid: child.process.pid });
       child.process.kill('SIGKILL');
     }

@@ -23,7 +23,7 @@ export const answerKeptMs = 1_000;
 /** Vouchers per page of the list. */
 export const pageSize = 100;
 /** Ids are below it: MySQL counts them from 1. */
-const mostId = '9223372036854775807';
+const idMax = '9223372036854775807';
 
 interface Row extends Omit<Voucher, 'lab' | 'buckets' | 'paused' | 'passesAtOnce'> {
   readonly buckets: number | null;
@@ -142,7 +142,7 @@ export function openVouchers(connections: Connections): Vouchers {
       lists.clear();
       await known.fetch(id);
     },
-    list: async (before = mostId) => (await lists.fetch(before)) ?? [],
+    list: async (before = idMax) => (await lists.fetch(before)) ?? [],
   };
 }
 

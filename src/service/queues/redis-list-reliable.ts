@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { mostBlockMs } from '../connections/redis.ts';
+import { blockMsMax } from '../connections/redis.ts';
 import type { SaleKeys, ShardKeys } from '../connections/sale-keys.ts';
 import type { OrderQueue } from './order-queue.ts';
 import type { Entry, Source } from './shared/deliver.ts';
@@ -95,7 +95,7 @@ function reliableSource(
     const waiting = await redis.llen(list);
     if (waiting === 0 && !mayWait) return [];
     if (waiting === 0) {
-      const first = await blocking.blmove(list, own, 'RIGHT', 'LEFT', mostBlockMs / 1_000);
+      const first = await blocking.blmove(list, own, 'RIGHT', 'LEFT', blockMsMax / 1_000);
       return first === null ? [] : [first];
     }
     const moves = redis.pipeline();

@@ -8,7 +8,7 @@
  * Source. The course notes' first queue in Redis, BRPOP; Redis, "LMPOP".
  */
 import type { Redis } from 'ioredis';
-import { mostBlockMs } from '../connections/redis.ts';
+import { blockMsMax } from '../connections/redis.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { OrderQueue } from './order-queue.ts';
 import type { Entry, Source } from './shared/deliver.ts';
@@ -36,7 +36,7 @@ export function redisListQueue(
 function listSource(redis: Redis, blocking: Redis, list: string): Source<Entry> {
   async function pop(most: number, mayWait: boolean): Promise<string[]> {
     if (!mayWait) return (await redis.rpop(list, most)) ?? [];
-    const answer = await blocking.blmpop(mostBlockMs / 1_000, 1, list, 'RIGHT', 'COUNT', most);
+    const answer = await blocking.blmpop(blockMsMax / 1_000, 1, list, 'RIGHT', 'COUNT', most);
     return (answer as [string, string[]] | null)?.[1] ?? [];
   }
   return {

@@ -6,7 +6,7 @@
  * Source. The course notes' second queue in Redis; Redis, "Pub/Sub": at most once.
  */
 import type { Redis } from 'ioredis';
-import { mostBlockMs } from '../connections/redis.ts';
+import { blockMsMax } from '../connections/redis.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { OrderQueue } from './order-queue.ts';
 import type { Entry, Source } from './shared/deliver.ts';
@@ -46,7 +46,7 @@ async function channelSource(subscriber: Redis, channel: string): Promise<Source
 
   return {
     async take(most, inHand) {
-      if (heard.length === 0 && inHand.length === 0) await arrival.wait(mostBlockMs);
+      if (heard.length === 0 && inHand.length === 0) await arrival.wait(blockMsMax);
       return heard.splice(0, most).map(asEntry);
     },
     settle: async () => {},

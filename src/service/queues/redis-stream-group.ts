@@ -22,7 +22,7 @@ import { type Entry, type Pending, type ReadEntry, streamReader } from './shared
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;
 /** Further entries are not counted as in hand. */
-const mostPending = 10_000;
+const pendingMax = 10_000;
 
 export interface StreamGroupOptions {
   /** Most orders in one delivery; 500 without it. */
@@ -100,7 +100,7 @@ async function depthOf(redis: Redis, { orders, queued }: ShardKeys): Promise<num
 /** Those of the entries that a consumer has. Without its group, nobody has one. */
 async function inHandIn(redis: Redis, { orders }: ShardKeys): Promise<number> {
   const pending = await redis
-    .xpending(orders, orderGroup, '-', '+', mostPending)
+    .xpending(orders, orderGroup, '-', '+', pendingMax)
     .catch((error: unknown) => {
       if (!isGroupLost(error)) throw error;
       return [];

@@ -10,7 +10,7 @@
  * Source. Redis, "Streams"; the course notes' third queue in Redis, XREAD with `$`.
  */
 import type { Redis } from 'ioredis';
-import { mostBlockMs } from '../connections/redis.ts';
+import { blockMsMax } from '../connections/redis.ts';
 import type { SaleKeys, ShardKeys } from '../connections/sale-keys.ts';
 import type { OrderQueue } from './order-queue.ts';
 import type { Entry, Source } from './shared/deliver.ts';
@@ -90,7 +90,7 @@ function streamSource(
       const options = ['COUNT', most] as const;
       const answer = (await (inHand.length > 0
         ? redis.xread(...options, 'STREAMS', stream, lastId)
-        : blocking.xread(...options, 'BLOCK', mostBlockMs, 'STREAMS', stream, lastId))) as Answer;
+        : blocking.xread(...options, 'BLOCK', blockMsMax, 'STREAMS', stream, lastId))) as Answer;
       const entries = answer?.[0]?.[1] ?? [];
       lastId = entries.at(-1)?.[0] ?? lastId;
       return entries.map(([entryId, fields]) => {

@@ -30,8 +30,8 @@ export interface SpanSender {
 const sendEveryMs = 1_000;
 const answerWithinMs = 2_000;
 const closeWithinMs = 1_000;
-const mostWaiting = 10_000;
-const mostInMessage = 1_000;
+const waitingMax = 10_000;
+const namesInMessageMax = 1_000;
 const sayEveryMs = 60_000;
 const tooMany = 'More spans came than could be sent.';
 
@@ -69,7 +69,7 @@ export function spanSender(url: string, instance: string, log: Logger): SpanSend
   /** One message after the other: meanwhile, spans wait. */
   async function sendAll(): Promise<void> {
     while (waiting.length > 0) {
-      await send(waiting.splice(0, mostInMessage));
+      await send(waiting.splice(0, namesInMessageMax));
       sayDropped();
     }
   }
@@ -84,7 +84,7 @@ export function spanSender(url: string, instance: string, log: Logger): SpanSend
   const timer = setInterval(() => void sendWaiting(), sendEveryMs).unref();
   return {
     add: (span) => {
-      if (waiting.length < mostWaiting) waiting.push(span);
+      if (waiting.length < waitingMax) waiting.push(span);
       else dropped += 1;
     },
     close: async () => {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** The kernel's list changes while it is read, and may then miss a connection. */
-const mostReads = 5;
+const readsMax = 5;
 
 /**
  * The inode of the first end of the connection between these loopback ports; undefined when there
@@ -10,7 +10,7 @@ const mostReads = 5;
  */
 export function inodeOf(from: number, to: number): string | undefined {
   const ends = `${loopback(from)} ${loopback(to)}`; // One port may be connected to several others.
-  for (let reads = 0; reads < mostReads; reads++) {
+  for (let reads = 0; reads < readsMax; reads++) {
     const row = connections().find((each) => each.includes(ends));
     if (row !== undefined) return fieldsOf(row)[9];
   }

@@ -43,7 +43,7 @@ export function temporaryFolder(data: string): string {
   return folder;
 }
 
-export const mostConnections = 300;
+export const connectionsMax = 300;
 
 /** The same for both, so that the rungs meet the same waits and the same durability. */
 export const settings = (data: string, port: number, firstStatements: string): string[] => [
@@ -55,7 +55,7 @@ export const settings = (data: string, port: number, firstStatements: string): s
   '--bind-address=127.0.0.1',
   `--init-file=${firstStatements}`,
   '--skip-name-resolve',
-  `--max-connections=${mostConnections}`,
+  `--max-connections=${connectionsMax}`,
   '--innodb-buffer-pool-size=256M',
   '--innodb-flush-log-at-trx-commit=1',
   `--innodb-lock-wait-timeout=${rowWaitSeconds}`,

@@ -119,7 +119,7 @@ const maybeBegun = 'The change may be begun. Look at the journal before you try 
  * Of an instance: each change has a connection of the pool while it waits for the lock of its
  * voucher, and the other requests need some too.
  */
-const changesAtOnce = { connections: 2, mostWaiting: 100, waitMs: 5_000 };
+const changesAtOnce = { connections: 2, waitingMax: 100, waitMs: 5_000 };
 
 /** Of an earlier change that must be finished first, or of Redis; nothing was changed. */
 const ofRedis = ['DATA_CHANGED', 'REDIS_LOST_SALE', 'HOLD_LOST', 'REPLICA_BEHIND'] as const;

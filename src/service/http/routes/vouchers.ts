@@ -3,7 +3,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import type { Config } from '../../config.ts';
-import { mostBuckets, mostPassesAtOnce, type Voucher } from '../../domain.ts';
+import { bucketsMax, passesAtOnceMax, type Voucher } from '../../domain.ts';
 import { isServiceError } from '../../errors.ts';
 import { knownRungs, rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { isFinalRung } from '../../orders/reconcile/read-sales.ts';
@@ -62,11 +62,11 @@ const NewVoucher = z.strictObject({
     .optional()
     .transform((rung) => rung ?? 'lua-stream')
     .openapi({ description: '`lua-stream` unless it is named.' }),
-  buckets: z.int().min(1).max(mostBuckets).optional().openapi({ description: aboutBuckets }),
+  buckets: z.int().min(1).max(bucketsMax).optional().openapi({ description: aboutBuckets }),
   passesAtOnce: z
     .int()
     .min(1)
-    .max(mostPassesAtOnce)
+    .max(passesAtOnceMax)
     .optional()
     .openapi({ description: aboutPasses }),
 });

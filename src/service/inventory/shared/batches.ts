@@ -14,7 +14,7 @@ export interface BatchLimits {
   /** The most items of one batch. */
   readonly batchSize: number;
   /** The most items of one key that wait for their batch. */
-  readonly mostWaiting: number;
+  readonly waitingMax: number;
   /** The longest that an item waits until its batch begins. */
   readonly waitMs: number;
 }
@@ -33,7 +33,7 @@ interface Waiting<Item> {
 
 export function batches<Item>(
   { run, refuse }: BatchWork<Item>,
-  { gatherMs, batchSize, mostWaiting, waitMs }: BatchLimits,
+  { gatherMs, batchSize, waitingMax, waitMs }: BatchLimits,
 ): (key: string, item: Item) => void {
   const waiting = new Map<string, Waiting<Item>[]>();
 
@@ -58,7 +58,7 @@ export function batches<Item>(
 
   return (key, item) => {
     const line = waiting.get(key);
-    if (line && line.length >= mostWaiting) return refuse(item);
+    if (line && line.length >= waitingMax) return refuse(item);
     const last = { item, cameAtMs: performance.now() };
     if (line) line.push(last);
     else {

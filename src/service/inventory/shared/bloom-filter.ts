@@ -7,7 +7,7 @@
 const bitsPerText = 16;
 const placesPerText = 8;
 /** In a smaller filter the places of a text would be the same too often. */
-const fewestTexts = 64;
+const textsMin = 64;
 
 export class BloomFilter {
   readonly #bits: number;
@@ -21,7 +21,7 @@ export class BloomFilter {
   }
 
   static bytesFor(count: number): number {
-    return Math.ceil((Math.max(fewestTexts, count) * bitsPerText) / 8);
+    return Math.ceil((Math.max(textsMin, count) * bitsPerText) / 8);
   }
 
   add(text: string): void {

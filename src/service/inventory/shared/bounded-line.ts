@@ -6,23 +6,23 @@ import { serviceError } from '../../errors.ts';
 
 export interface LineLimits {
   readonly connections: number;
-  readonly mostWaiting: number;
+  readonly waitingMax: number;
   readonly waitMs: number;
 }
 
 /** @throws CONNECTIONS_BUSY, and the work has not begun. */
 export type InLine = <T>(work: () => Promise<T>) => Promise<T>;
 
-export function boundedLine({ connections, mostWaiting, waitMs }: LineLimits): InLine {
+export function boundedLine({ connections, waitingMax, waitMs }: LineLimits): InLine {
   const line = new Set<() => void>();
   let free = connections;
 
   /** Resolves when it is this caller's turn. */
   const turn = () =>
     new Promise<void>((resolve, reject) => {
-      if (line.size >= mostWaiting)
+      if (line.size >= waitingMax)
         return reject(
-          serviceError('CONNECTIONS_BUSY', connections, `${mostWaiting} sales wait already`),
+          serviceError('CONNECTIONS_BUSY', connections, `${waitingMax} sales wait already`),
         );
       const begin = () => {
         clearTimeout(timer);

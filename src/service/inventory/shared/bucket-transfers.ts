@@ -15,7 +15,7 @@ const put = loadScript('buckets/put');
 const settle = loadScript('buckets/settle');
 
 /** While stock moves, all buckets are read again; so often at most. */
-const mostReadings = 6;
+const readingsMax = 6;
 
 /**
  * What a user's bucket got. `empty`: every bucket was empty at one moment after `sinceMs`, and
@@ -104,7 +104,7 @@ export class BucketTransfers {
     const sinceMs = performance.now();
     const to = search.buckets.indexOf(own);
     let before = '';
-    for (let readings = 1; readings <= mostReadings; readings++) {
+    for (let readings = 1; readings <= readingsMax; readings++) {
       const seen = await this.#read(search, to);
       if (seen === 'found') return { word: 'found' };
       const state = seen === 'elsewhere' ? '' : JSON.stringify(seen.map((each) => each.state));

@@ -52,7 +52,7 @@ type Buyers = readonly [Buyer, ...Buyer[]];
  * Redis does nothing else during a call: so many take it one or two milliseconds. More of one
  * voucher wait at an instance only while Redis, its disk or its replica is slow.
  */
-const defaults = { gatherMs: 0, batchSize: 100, mostWaiting: 5_000, waitMs: 2_000 } as const;
+const defaults = { gatherMs: 0, batchSize: 100, waitingMax: 5_000, waitMs: 2_000 } as const;
 
 export function sellByScript(
   redis: Redis,

@@ -23,7 +23,7 @@ import { type Order, soldOutKeptMs, type Voucher } from '../../domain.ts';
 import { BloomFilter } from './bloom-filter.ts';
 
 /** Of all filters: enough for one sale of ten million, the most that a voucher may have. */
-const mostBytes = 32 * 1_024 * 1_024;
+const bytesMax = 32 * 1_024 * 1_024;
 /** Redis does nothing else while it reads this many. */
 const buyersPerRead = 500;
 /** Of what is remembered beside the filter. */
@@ -44,7 +44,7 @@ interface SoldOut {
 export class SoldOutMemory {
   readonly #redis: Redis;
   /** By the key of the voucher in its shard, or in one of its buckets. */
-  readonly #known = new LRUCache<string, SoldOut>({ maxSize: mostBytes });
+  readonly #known = new LRUCache<string, SoldOut>({ maxSize: bytesMax });
 
   constructor(redis: Redis) {
     this.#redis = redis;
@@ -116,7 +116,7 @@ export class SoldOutMemory {
    */
   #makeRoom(size: number): boolean {
     const known = this.#known;
-    const hasRoom = () => known.calculatedSize + size <= mostBytes;
+    const hasRoom = () => known.calculatedSize + size <= bytesMax;
     if (hasRoom()) return true;
     const nowMs = performance.now();
     for (const key of [...known.keys()])

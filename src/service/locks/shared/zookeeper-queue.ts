@@ -50,7 +50,7 @@ export const resourceNamed = (name: string): string =>
   decodeURIComponent(name.slice(ofResource.length));
 
 const retryMs = 50;
-const mostTries = 5;
+const triesMax = 5;
 const advice = 'ZooKeeper ended the session, or could not be reached for ZOOKEEPER_SESSION_MS';
 
 const numberOf = (name: string) => Number(name.slice(-10));
@@ -147,7 +147,7 @@ class QueuePlace {
   }
 
   async #take(): Promise<string> {
-    for (let tries = 0; tries < mostTries; tries++) {
+    for (let tries = 0; tries < triesMax; tries++) {
       const path = await createNumbered(this.#session, `${this.#folder}/${this.#id}`).catch(
         () => undefined,
       );

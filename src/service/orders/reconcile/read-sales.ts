@@ -54,7 +54,7 @@ export interface SaleReader<Part, Kept> {
 }
 
 /** The most orders in memory at the same time. */
-const mostOrders = 100_000;
+const ordersMax = 100_000;
 
 /**
  * @param voucherId only this one; every voucher of the final rung without it.
@@ -64,7 +64,7 @@ export async function readSales<Part, Kept>(
   connections: Connections,
   reader: SaleReader<Part, Kept>,
   voucherId?: string,
-  most: number = mostOrders,
+  most: number = ordersMax,
 ): Promise<ReadSales<Kept>> {
   const vouchers = await vouchersOf(connections.mysql(), voucherId);
   const places = ({ voucherId: id, rung, buckets }: VoucherRow) =>
@@ -438,7 +438,7 @@ const termsInRedis = (sale: Fields): Terms => ({
 type Moment = Sale['redis'];
 
 /** So often the buckets are read again, because a transfer came between two of them. */
-const mostMoments = 5;
+const momentsMax = 5;
 
 /**
  * The sum of all buckets. Each is read in one step; when no transfer came between two readings of
@@ -456,7 +456,7 @@ async function momentOfBuckets(
     const moves = JSON.stringify(buckets.map(({ transfers }) => transfers['moves']));
     const buyers = buckets.reduce((sum, each) => sum + each.buyers, 0);
     const terms = buckets.flatMap((each) => each.terms);
-    if (moves === before || times === mostMoments)
+    if (moves === before || times === momentsMax)
       return { stock: sumOfBuckets(buckets).stock, buyers, terms };
     before = moves;
   }

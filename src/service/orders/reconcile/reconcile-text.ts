@@ -4,7 +4,7 @@ import type { Rebuilt, RestoredVoucher } from './rebuild.ts';
 import type { ReconciledVoucher, Reconciliation } from './reconcile.ts';
 import type { Repair } from './repair.ts';
 
-const mostShown = 20;
+const shownMax = 20;
 
 const verdicts: Readonly<Record<Reconciliation['verdict'], string>> = {
   consistent: 'consistent: Redis and MySQL agree',
@@ -57,6 +57,6 @@ function voucherLines(voucher: ReconciledVoucher): string[] {
 }
 
 function shown(lines: readonly string[]): string[] {
-  const more = lines.length - mostShown;
-  return more > 0 ? [...lines.slice(0, mostShown), `  and ${more} more`] : [...lines];
+  const more = lines.length - shownMax;
+  return more > 0 ? [...lines.slice(0, shownMax), `  and ${more} more`] : [...lines];
 }

@@ -14,7 +14,7 @@ import { inFlight, type Sale, type SalePart, type Terms } from './sale.ts';
 
 /** Longer than a worker takes from one step of an order to the next. */
 const betweenReadingsMs = 300;
-const mostReadings = 6;
+const readingsMax = 6;
 
 export interface ReconciledVoucher {
   readonly voucherId: string;
@@ -67,7 +67,7 @@ export async function compare(connections: Connections, voucherId?: string): Pro
   const passed = new Set<string>();
   let earlier = await read(connections, voucherId);
   if (earlier.keys.size === 0) return { epoch, reconciliation: result('consistent', earlier, 0) };
-  for (let readings = 2; readings <= mostReadings; readings++) {
+  for (let readings = 2; readings <= readingsMax; readings++) {
     await sleep(betweenReadingsMs);
     const later = await read(connections, voucherId);
     const both = new Set([...later.keys].filter((key) => earlier.keys.has(key)));
@@ -95,7 +95,7 @@ interface Reading extends ReadSales<ReconciledVoucher> {
 
 /** Of each sale, only its numbers and differences are kept: its orders may be many. */
 async function read(connections: Connections, voucherId?: string): Promise<Reading> {
-  const reader = { part: upTo(mostDifferences), whole: reconciled };
+  const reader = { part: upTo(differencesMax), whole: reconciled };
   const found = await readSales(connections, reader, voucherId);
   const keys = found.sales.flatMap((each) => each.differences.map((one) => keyOf(each, one)));
   return { ...found, keys: new Set(keys) };
@@ -112,7 +112,7 @@ const compared = (part: SalePart): ComparedPart => ({
 });
 
 /** A list of this length takes 130 MB. */
-const mostDifferences = 300_000;
+const differencesMax = 300_000;
 
 /** Of one reading. @param most differences of all parts together */
 export function upTo(most: number): (part: SalePart) => ComparedPart {

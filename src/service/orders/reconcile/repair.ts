@@ -23,7 +23,7 @@ const queueAgain = loadScript('sale/queue-again');
 const noteQueued = loadScript('sale/note-queued');
 
 /** The first restores buyers and lowers a stock; the second may raise one. */
-const mostRepairs = 3;
+const repairsMax = 3;
 const buyersAtOnce = 500;
 
 export interface Repaired {
@@ -43,7 +43,7 @@ export async function repair(connections: Connections, voucherId?: string): Prom
   let { reconciliation: found, epoch } = await compare(connections, voucherId);
   for (const voucher of found.vouchers)
     repaired.push(await finishTransfers(connections, voucher, epoch));
-  for (let times = 1; times <= mostRepairs && found.verdict === 'inconsistent'; times++) {
+  for (let times = 1; times <= repairsMax && found.verdict === 'inconsistent'; times++) {
     const before = repaired.flat().length;
     for (const voucher of found.vouchers)
       repaired.push(await repairVoucher(connections, voucher, epoch));

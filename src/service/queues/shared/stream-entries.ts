@@ -17,9 +17,9 @@ const split = loadScript('sale/split-entry');
 const move = loadScript('sale/move-to-dead');
 
 /** Lua takes 8,000 arguments at most: a part with more fields and values cannot be split off. */
-const mostFields = 4_000;
+const fieldsMax = 4_000;
 /** A larger letter is no argument list of a script: it waits while Redis is full. */
-const mostInLetter = 7_000;
+const lettersInMessageMax = 7_000;
 
 /**
  * Entries may grow from one reading to the next: each list has so many orders at most, or those of
@@ -64,7 +64,7 @@ export async function acknowledge(
 }
 
 const isTooLarge = (parts: ReadEntry): boolean =>
-  parts.some(({ fields }) => fields.length > mostFields);
+  parts.some(({ fields }) => fields.length > fieldsMax);
 
 async function remove(
   redis: Redis,
@@ -131,7 +131,7 @@ async function addLetter(
   const fields = parts.flatMap((part) => part.fields);
   const letter = asLetter({ cause, deliveries, noted }, fields);
   const orderIds = parts.map((part) => fieldOf(part.fields, 'orderId') ?? '');
-  if (letter.length < mostInLetter) {
+  if (letter.length < lettersInMessageMax) {
     const args = [orderGroup, entryId, String(orderIds.length), ...orderIds, ...letter];
     await runScript(redis, move, [orders, queued, dead], args);
     return;

@@ -4,7 +4,7 @@
  * that was already dead.
  */
 import type { Redis } from 'ioredis';
-import { mostBlockMs } from '../../connections/redis.ts';
+import { blockMsMax } from '../../connections/redis.ts';
 import { orderGroup, type ShardKeys } from '../../connections/sale-keys.ts';
 import type { Delivery } from '../order-queue.ts';
 import { orderParts, readOrder } from './order-fields.ts';
@@ -37,7 +37,7 @@ export interface ReaderOptions {
 }
 
 export interface StreamReader {
-  /** Waits for new orders, `mostBlockMs` at most. */
+  /** Waits for new orders, `blockMsMax` at most. */
   next(): Promise<Batch>;
   /** After an error: the consumer looks for orders that it has, and nobody handles. */
   lookAgain(): void;
@@ -95,7 +95,7 @@ export function streamReader(
     lookAgain: () => {
       ownFrom = '0-0';
       // Redis may still serve a read on the dead connection, until its BLOCK ends.
-      ownUntil = performance.now() + 2 * mostBlockMs;
+      ownUntil = performance.now() + 2 * blockMsMax;
     },
     endClaims: () => {
       if (isClaiming) claimAt = Infinity; // Until new orders were read.
@@ -105,7 +105,7 @@ export function streamReader(
 }
 
 /** Most orders of an entry: those of one call of the script. */
-const mostInEntry = 100;
+const ordersInEntryMax = 100;
 
 class Consumer {
   readonly #redis: Redis;
@@ -114,7 +114,7 @@ class Consumer {
   readonly #name: string;
   readonly #batchSize: number;
   /** The orders of an entry of the last batch, on average. */
-  #inEntry = mostInEntry;
+  #inEntry = ordersInEntryMax;
 
   constructor(redis: Redis, blocking: Redis, orders: string, name: string, batchSize: number) {
     this.#redis = redis;
@@ -125,7 +125,7 @@ class Consumer {
   }
 
   async readNew(): Promise<Batch> {
-    const most = ['COUNT', this.#count, 'BLOCK', mostBlockMs] as const;
+    const most = ['COUNT', this.#count, 'BLOCK', blockMsMax] as const;
     const stream = ['STREAMS', this.#orders, '>'] as const;
     const group = ['GROUP', orderGroup, this.#name] as const;
     const answer = await this.#blocking.xreadgroup(...group, ...most, ...stream);
