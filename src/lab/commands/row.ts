@@ -56,7 +56,7 @@ export const named = <Name extends string>(
   refusal: (text: string) => Error,
 ) => z.custom<Name>((value) => typeof value === 'string' && isName(value), { params: { refusal } });
 
-/** `kill-storm`, or undefined. */
+/** Its default, as `kill-storm` of a drill's name; undefined where it has none. */
 export const usualOf = ({ schema }: Entry): unknown => schema.safeParse(undefined).data;
 
 /** The command line that means the same: `npx lockstep soak --minutes 3 --seed 1`. */
