@@ -151,7 +151,7 @@ const flood = (rate: number): Mode => ({
   run: async (bench) => measured(await benchmarkFlood(bench, rate), floodReport),
 });
 
-/** So many users wait at the end of the rush. */
+/** Users who wait at the end of the rush. */
 const longestLine = 100_000;
 
 const waiting = (rung: RungName, rate: number, line: number): Mode => ({

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
 import { z } from 'zod';
-import { json, knownId, pauses, rung } from '../lab/commands/options.ts';
+import { json, knownId, pauses, rung, stockOption, workMsOption } from '../lab/commands/options.ts';
 import { commandRow } from '../lab/commands/row.ts';
 import { runningLab } from '../lab/environment/lab-connections.ts';
 import type { Answer } from '../lab/stage/result.ts';
@@ -28,16 +28,8 @@ const voucherRow = commandRow({
   },
   arguments: { rung },
   options: {
-    stock: {
-      schema: wholeNumber(0, 1_000_000).default(10),
-      en: 'vouchers for sale',
-      zh: '库存多少张',
-    },
-    workMs: {
-      schema: wholeNumber(0, 10_000).default(0),
-      en: 'time between a sale’s check and its write',
-      zh: '检查和写入之间隔多少毫秒',
-    },
+    stock: stockOption(10),
+    workMs: workMsOption(0),
     buckets: {
       schema: wholeNumber(1, bucketsMax).optional(),
       en: 'of lua-buckets: how many share the stock',

@@ -1,6 +1,6 @@
 /**
- * The demo: the point in four rushes, then the whole ladder: rung by rung, every order of two
- * buyers, and race by race.
+ * The demo: the point in four rushes, then the whole ladder: rung by rung, every interleaving
+ * of two buyers, and race by race.
  */
 import { type OrdersOfRung, ordersOf } from '../lab/choices/all-orders.ts';
 import { rungsWithOrders } from '../lab/choices/set-up.ts';
@@ -53,7 +53,7 @@ import { openStream, type Stream } from './stream.ts';
 const demoRow = commandRow({
   name: 'demo',
   about: {
-    en: 'the point in four lines, then every rung, order and race; writes a report',
+    en: 'the point in four lines, then every rung, interleaving and race; writes a report',
     zh: '先用四行说明重点，再走遍每级台阶、每种顺序、每个竞态；写一份报告',
   },
   arguments: {},
@@ -223,7 +223,7 @@ async function play(current: Walk, request: RunRequest): Promise<Run> {
 }
 
 async function orders(current: Walk, rung: RungName): Promise<OrdersOfRung> {
-  current.stream.next(`every order on ${rung}`);
+  current.stream.next(`every interleaving on ${rung}`);
   const counted = await onStage(current, (stage) => ordersOf(stage, rung));
   current.orders.push(counted);
   current.update();

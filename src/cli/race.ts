@@ -1,4 +1,4 @@
-/** `race`: a famous one step by step, the choices of a person, or every order of two buyers. */
+/** `race`: a famous one, the choices of a person, or every interleaving of two buyers. */
 import { allOrdersExperiment } from '../lab/choices/all-orders.ts';
 import { choicesByHand } from '../lab/choices/by-hand.ts';
 import { choicesOptions, famousRaces } from '../lab/choices/famous-races.ts';

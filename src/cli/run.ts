@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { database, json, language, pauses, rung, seedNumber } from '../lab/commands/options.ts';
+import {
+  database,
+  json,
+  language,
+  pauses,
+  rung,
+  seedNumber,
+  stockOption,
+  workMsOption,
+} from '../lab/commands/options.ts';
 import { commandRow, commandText } from '../lab/commands/row.ts';
 import { defaults } from '../lab/drills/demo-plan.ts';
 import { type Run, type RunRequest, runExperiment } from '../lab/drills/run-rung.ts';
@@ -42,24 +51,14 @@ const runRow = commandRow({
       zh: '多少用户同时抢；每十个里有一个连点',
       repeat: 'always',
     },
-    stock: {
-      schema: wholeNumber(0, 1_000_000).default(defaults.stock),
-      en: 'vouchers for sale',
-      zh: '库存多少张',
-      repeat: 'always',
-    },
+    stock: { ...stockOption(defaults.stock), repeat: 'always' },
     seed: {
       schema: seedNumber.default(defaults.seed),
       en: 'decides the order of the users',
       zh: '决定用户的顺序',
       repeat: 'always',
     },
-    workMs: {
-      schema: wholeNumber(0, 10_000).default(defaults.workMs),
-      en: 'time between a sale’s check and its write',
-      zh: '检查和写入之间隔多少毫秒',
-      repeat: 'always',
-    },
+    workMs: { ...workMsOption(defaults.workMs), repeat: 'always' },
     requestsPerEagerUser: {
       schema: wholeNumber(1, 100).default(defaults.requestsPerEagerUser),
       en: 'requests that an eager user sends at once',

@@ -211,11 +211,16 @@ test('every row of a table has the cells of its head', () => {
         expect.soft(`${cellsOf(row)} in ${row}`, path).toBe(`${cellsOf(head)} in ${row}`);
 });
 
-test('the page of the commands has a line for each, in both languages', () => {
-  const [, english = '', chinese = ''] = read('docs/commands.md').split('```text');
-  for (const name of commandNames)
-    for (const list of [english, chinese])
-      expect.soft(list).toMatch(new RegExp(`^  ${name} `, 'm'));
+test('the page of the commands says of each what --help says, in both languages', async () => {
+  const [, ...lists] = read('docs/commands.md').split('```text');
+  const dense = (text: string): string => text.replaceAll(/\s+/g, ''); // --help breaks its lines.
+  for (const [index, language] of languages.entries()) {
+    const list = dense(lists[index] ?? '');
+    for (const each of (await commandLine(language)).commands) {
+      expect.soft(lists[index]).toMatch(new RegExp(`^  ${each.name()} `, 'm'));
+      expect.soft(list).toContain(dense(each.description()));
+    }
+  }
 });
 
 test('the documents together name commands and scripts', () => {

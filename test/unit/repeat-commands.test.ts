@@ -20,7 +20,7 @@ beforeAll(async () => {
     ...(await original<object>()),
     instancesByDefault: () => 2,
   }));
-  const modules: readonly Readonly<Record<string, unknown>>[] = await Promise.all([
+  const modules: readonly Readonly<Record<string, AddCommand>>[] = await Promise.all([
     import('../../src/cli/bench.ts'),
     import('../../src/cli/bench-locks.ts'),
     import('../../src/cli/by-hand.ts'),
@@ -31,7 +31,7 @@ beforeAll(async () => {
     import('../../src/cli/run.ts'),
     import('../../src/cli/scoreboard.ts'),
   ]);
-  commands = modules.flatMap((module) => Object.values(module) as AddCommand[]);
+  commands = modules.flatMap((module) => Object.values(module));
 });
 afterAll(() => {
   for (const path of [...Object.keys(mocked), '../../src/service/config.ts']) vi.doUnmock(path);

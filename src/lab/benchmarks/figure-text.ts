@@ -1,6 +1,6 @@
 /** How the figures of all benchmarks are written, and the paragraphs that all reports end with. */
 import type { Table } from '../stage/result.ts';
-import { type Block, tableOf } from '../stage/table.ts';
+import { type Block, type Column, tableOf } from '../stage/table.ts';
 import type { Spread } from './spread.ts';
 import type { BenchmarkResult, ClosedBenchmarkResult, JudgedTarget } from './targets.ts';
 
@@ -43,30 +43,23 @@ export function otherWorkText(share: Spread | null): string {
 
 const marks = { met: '✓', unclear: '~', missed: '✗', unknown: '·' } as const;
 
+const targetColumns: readonly Column<JudgedTarget>[] = [
+  ['  target', ({ name, answer }) => `${marks[answer]} ${name}`],
+  ['', ({ atLeast, atMost }) => (atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`)],
+  ['median', ({ measured }) => medianText(measured, 2)],
+  ['least..most', ({ measured }) => (measured ? rangeText(measured, 2) : '')],
+];
+
+const legend = {
+  [marks.met]: 'met',
+  [marks.unclear]: 'missed by less than the spread',
+  [marks.missed]: 'missed',
+  [marks.unknown]: 'not judged: one round',
+};
+
 /** Nothing where a benchmark has no targets. */
 export const targetsTable = (targets: readonly JudgedTarget[]): Table[] =>
-  targets.length === 0
-    ? []
-    : [
-        tableOf(
-          '',
-          targets,
-          [
-            ['  target', ({ name, answer }) => `${marks[answer]} ${name}`],
-            ['', ({ atLeast, atMost }) => (atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`)],
-            ['median', ({ measured }) => medianText(measured, 2)],
-            ['least..most', ({ measured }) => (measured ? rangeText(measured, 2) : '')],
-          ],
-          {
-            legend: {
-              [marks.met]: 'met',
-              [marks.unclear]: 'missed by less than the spread',
-              [marks.missed]: 'missed',
-              [marks.unknown]: 'not judged: one round',
-            },
-          },
-        ),
-      ];
+  targets.length > 0 ? [tableOf('', targets, targetColumns, { legend })] : [];
 
 export const faultsText = ({ faults }: Pick<BenchmarkResult, 'faults'>): string =>
   faults.length > 0

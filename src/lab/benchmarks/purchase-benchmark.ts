@@ -6,7 +6,7 @@
 
 import { barePath, nginxAlonePath, nodePath } from '../environment/servers/nginx.ts';
 import { withBareService } from './bare-service.ts';
-import { type CpuByRole, type CpuRole, cpuRoles } from './cpu-by-role.ts';
+import { type CpuRole, cpuRoles, sumOfServers } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfSale } from './faults-of-figures.ts';
 import {
   type Bench,
@@ -84,7 +84,7 @@ const targets: readonly [Target, (round: Round) => number | null][] = [
       atMost: 110,
       because: 'half of what it was on 21 November 2026; two cores then sell 15,000/s',
     },
-    ({ requests }) => microsecondsOfServers(requests.purchase.cpu),
+    ({ requests }) => sumOfServers(requests.purchase.cpu),
   ],
   [
     {
@@ -95,10 +95,6 @@ const targets: readonly [Target, (round: Round) => number | null][] = [
     ({ sale }) => sale.lagMs,
   ],
 ];
-
-/** Null when one of them is unknown. */
-const microsecondsOfServers = ({ load: _, ...servers }: CpuByRole): number | null =>
-  Object.values(servers).reduce((sum, each) => (sum === null || each === null ? null : sum + each));
 
 export function benchmarkPurchase(bench: Bench, rounds: number): Promise<PurchaseBenchmark> {
   return withBareService(bench.lab.bareUpstreams, async (bare) => {

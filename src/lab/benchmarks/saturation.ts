@@ -1,6 +1,6 @@
 /** The highest rate of purchases that the service sustains, in an open model. */
 import { type Block, type Column, tableOf } from '../stage/table.ts';
-import { cpuRoles } from './cpu-by-role.ts';
+import { sumOfServers } from './cpu-by-role.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
 import { faultsText, medianText, otherWorkText, rangeText } from './figure-text.ts';
 import { type K6Result, runK6Load } from './k6-load.ts';
@@ -141,11 +141,7 @@ function headline({ rung, best, steps }: Saturation): string {
   if (best === null) return `${rung} sustains no rate`;
   const measured = stepsOf(steps, best);
   const p99 = spreadOf(measured.map(({ p99Ms }) => p99Ms));
-  const servers = measured.map(({ cpu }) =>
-    cpuRoles
-      .filter((role) => role !== 'load')
-      .reduce((sum, role) => sum + (cpu[role] ?? Number.NaN), 0),
-  );
+  const servers = measured.map(({ cpu }) => sumOfServers(cpu));
   const cores = (microseconds: readonly (number | null)[]) =>
     coresText(spreadOfKnown(microseconds), best);
   const load = cores(measured.map(({ cpu }) => cpu.load));

@@ -9,7 +9,7 @@ import { workerLane } from '../stage/lane-messages.ts';
 /** Of chapters 5 and 6 these read before they write: the steps of two buyers are the lesson. */
 const laterRungs: readonly RungName[] = ['redis-commands', 'unit-rows'];
 
-/** Those of which every order of two buyers is played. */
+/** Those of which every interleaving of two buyers is played. */
 export const rungsWithOrders: readonly RungName[] = rungNames.filter(
   (name) => rungNamed(name).chapter <= 4 || laterRungs.includes(name),
 );

@@ -35,6 +35,20 @@ export const rung = entry({
   zh: '`lockstep ladder` 列出的名字',
 });
 
+export const stockOption = (usual: number) =>
+  entry({
+    schema: wholeNumber(0, 1_000_000).default(usual),
+    en: 'vouchers for sale',
+    zh: '库存多少张',
+  });
+
+export const workMsOption = (usual: number) =>
+  entry({
+    schema: wholeNumber(0, 10_000).default(usual),
+    en: 'time between a sale’s check and its write',
+    zh: '检查和写入之间隔多少毫秒',
+  });
+
 export const json = entry({
   schema: flag,
   en: 'print JSON instead of text',

@@ -86,7 +86,7 @@ export const raceRow = commandRow({
     allOrders: {
       schema: rungOrAll.optional(),
       value: '[rung]',
-      en: 'instead: every order of two buyers (no rung: of all)',
+      en: 'instead: every interleaving of two buyers (no rung: of all)',
       zh: '不走竞态，把两个买家的每一种顺序都走一遍（不写台阶就是全部）',
       conflicts: ['list', 'choices', 'rung', 'times'],
     },

@@ -66,7 +66,7 @@ export const headlineTable = (results: readonly RunResult[], language: Language 
 
 /** What follows the story, and where to see it. */
 export function storyEnd(more: number, folder: string): string {
-  const follows = `These four are the point. The whole ladder follows: ${more} more runs, orders and races.`;
+  const follows = `These four are the point. The whole ladder follows: ${more} more runs, interleavings and races.`;
   const report = `Ctrl-C ends it and keeps what was seen: ${folder}/index.html`;
   return `\n${wrap(`${follows} ${report}`, 79, '')}`;
 }
