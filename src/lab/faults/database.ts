@@ -174,8 +174,13 @@ const areGone = async (root: Connection, sessions: readonly number[]): Promise<b
   return !sessions.some((id) => left.includes(id));
 };
 
+export const isInTransaction = (lab: Lab, session: number): Promise<boolean> =>
+  asDatabaseRoot(lab.dataFolder(lab.database), async (root) =>
+    (await openTransactions(root)).includes(session),
+  );
+
 /** InnoDB copies its list of transactions when nobody has read it for 100 ms. */
-const rereadMs = 150;
+export const rereadMs = 150;
 
 interface Transaction extends RowDataPacket {
   readonly session: number;

@@ -1,9 +1,7 @@
 /** The trials in which MySQL refuses an order, or ends a statement. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { select } from '../../service/connections/mysql.ts';
 import { reopensAfterMs } from '../../service/domain.ts';
-import { refuseOrders } from '../faults/database.ts';
-import type { Fault } from '../faults/fault.ts';
+import { holdStock, isInTransaction, refuseOrders, rereadMs } from '../faults/database.ts';
 import { killProcess, stopWorkers } from '../faults/process.ts';
 import type { Trial } from './trial.ts';
 import type { TrialStage } from './trial-stage.ts';
@@ -87,42 +85,38 @@ export const mysqlTrials = {
       en: 'a statement of the transaction is killed, after the insert of the order',
       zh: '写入订单之后，事务里的一条语句被杀死',
     },
-    stock: 2,
+    stock: 100,
     async play(stage) {
       const start = await stage.inject(stopWorkers);
       await stage.accepted('7');
-      const free = await stage.inject(lockedStock(stage));
+      const free = await stage.inject(holdStock([stage.voucherId]));
       await start();
-      await stage.until('the decrement to wait', () => killQuery(stage, 'UPDATE seckill_stock'));
+      const session = await killDecrement(stage);
       await free();
-      await stage.accepted('8'); // Its transaction begins where the other one was not ended.
+      let user = 8; // Its transaction may begin in the session where the other one was not ended.
+      await stage.until(
+        'the transaction to end',
+        async () => {
+          await stage.recorded(await stage.accepted(String(user++)));
+          return !(await isInTransaction(stage.lab, session));
+        },
+        rereadMs,
+      );
     },
   },
 } as const satisfies Record<string, Trial>;
 
-/** Another session has the row of the stock, so that its decrement waits. */
-const lockedStock = ({ connections, voucherId }: TrialStage): Fault => ({
-  name: `lock the stock of voucher ${voucherId}`,
-  async inject() {
-    const session = await connections.mysql().getConnection();
-    await session.beginTransaction();
-    const lock = 'SELECT stock FROM seckill_stock WHERE voucher_id = ? FOR UPDATE';
-    await select(session, lock, [voucherId]);
-    return async () => {
-      await session.rollback();
-      session.release();
-    };
-  },
-});
-
 /**
- * Ends a statement that waits, and neither its transaction nor its session. One that has just begun
- * may still be prepared, and then it would run in spite of this.
- * @returns whether there was one.
+ * Ends the statement while it waits, and neither its transaction nor its session. One that has just
+ * begun may still be prepared, and then it would run in spite of this.
+ * @returns the session.
  */
-async function killQuery(stage: TrialStage, begin: string): Promise<boolean> {
-  const id = await stage.idOf(begin, 1);
-  if (id === undefined) return false;
-  await stage.connections.mysql().query(`KILL QUERY ${id}`);
-  return true;
+async function killDecrement(stage: TrialStage): Promise<number> {
+  let session: number | undefined;
+  await stage.until('the decrement to wait', async () => {
+    session = await stage.idOf('UPDATE seckill_stock', 1);
+    return session !== undefined;
+  });
+  await stage.connections.mysql().query(`KILL QUERY ${session}`);
+  return session ?? 0;
 }

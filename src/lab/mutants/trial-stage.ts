@@ -107,8 +107,8 @@ export class TrialStage {
   }
 
   /** @throws DEADLINE_PASSED */
-  until(description: string, condition: () => Promise<boolean>): Promise<void> {
-    return this.#stage.until(description, happensWithinMs, condition);
+  until(description: string, condition: () => Promise<boolean>, everyMs?: number): Promise<void> {
+    return this.#stage.until(description, happensWithinMs, condition, everyMs);
   }
 
   /** The status of the order in MySQL; undefined when MySQL does not have it. */
