@@ -1,6 +1,7 @@
 /** Errata about the locks of the notes. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { whenReady } from '../../service/connections/redis.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
 import { defaultKeyPrefix, type Lock } from '../../service/locks/lock.ts';
 import { asOneOwner } from '../../service/locks/shared/owner.ts';
@@ -29,6 +30,45 @@ async function withWatchedLock(
 }
 
 export const lockErrata = {
+  'multi-cannot-decide': {
+    says: {
+      en: 'Redis runs commands as a batch; a comparison in between ends that atomicity, so take a script',
+      zh: 'Redis 批处理执行命令，中途加入判断就会解除原子性，所以用脚本',
+    },
+    truth: {
+      en: 'This is so, and here it is: in MULTI the answer to GET is QUEUED. The value comes with EXEC, when DEL has been done. WATCH can decide, because EXEC refuses after a change; it costs three more trips, and a connection that nobody shares.',
+      zh: '这句话没错，这里跑给你看：MULTI 里 GET 只回 QUEUED，等 EXEC 给出值，DEL 已经做完。WATCH 可以判断，因为 key 变了 EXEC 就拒绝；代价是多三次往返，还要独占一条连接。',
+    },
+    async play(stage, tell) {
+      const redis = stage.connections.newRedis('admin');
+      const key = `erratum-${randomUUID()}`;
+      try {
+        await whenReady(redis, 5_000);
+        await redis.set(key, 'another owner', 'PX', 60_000);
+        await redis.multi({ pipeline: false });
+        const seen: string | null = await redis.get(key);
+        await redis.del(key);
+        const [[, owner] = [], [, deleted] = []] = (await redis.exec()) ?? [];
+        tell(
+          `MULTI, GET: ${seen}, DEL, EXEC: the owner was "${owner}", keys deleted: ${deleted}`,
+          `MULTI，GET：${seen}，DEL，EXEC：持有者是“${owner}”，删掉的 key：${deleted}`,
+        );
+        await redis.set(key, 'me', 'PX', 60_000);
+        await redis.watch(key);
+        const mine = await redis.get(key);
+        await stage.connections.redis('admin').set(key, 'another owner', 'PX', 60_000);
+        const answer = await redis.multi().del(key).exec();
+        const left = await redis.getdel(key);
+        tell(
+          `WATCH, GET: ${mine}, then another owner has it: EXEC: ${answer}, the key: ${left}`,
+          `WATCH，GET：${mine}，然后锁换了主人：EXEC：${answer}，key：${left}`,
+        );
+        return seen === 'QUEUED' && deleted === 1 && answer === null && left === 'another owner';
+      } finally {
+        redis.disconnect();
+      }
+    },
+  },
   'lease-units': {
     says: {
       en: 'tryLock(1200) with SECONDS; the text beside it: NX PX 1200, PX 1200000, EX 120',

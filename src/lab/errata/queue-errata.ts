@@ -92,6 +92,79 @@ export const queueErrata = {
       return !isRejected && counts.every((count) => count === 1);
     },
   },
+  'publish-without-confirm': {
+    says: {
+      en: 'rabbitTemplate.convertAndSend(exchange, routing key, order), then 下单成功',
+      zh: 'rabbitTemplate.convertAndSend(交换机, 路由键, order)，然后返回下单成功',
+    },
+    truth: {
+      en: 'Where no queue takes the message, the broker drops it, and nobody hears of it; with confirms it even confirms it. Here it is also `mandatory`: it comes back, and the buyer is not told that the order was accepted.',
+      zh: '没有队列接收，broker 就丢掉消息，谁也不知道；开了 publisher confirm，它还照样确认。这里再加 mandatory：消息会退回来，买家不会被告知已受理。',
+    },
+    async play(stage, tell) {
+      await stage.lab.provide(['rabbitmq']);
+      const model = await connect(stage.lab.environment['RABBITMQ_URL'] ?? '');
+      const exchange = `erratum-${randomUUID()}`;
+      const order = Buffer.from('an order');
+      try {
+        const channel = await model.createConfirmChannel();
+        await channel.assertExchange(exchange, 'direct', { autoDelete: true });
+        let returned = 0;
+        channel.on('return', () => {
+          returned += 1;
+        });
+        channel.publish(exchange, 'no-queue', order);
+        await channel.waitForConfirms();
+        const unnoticed = returned;
+        channel.publish(exchange, 'no-queue', order, { mandatory: true });
+        await channel.waitForConfirms();
+        await channel.deleteExchange(exchange);
+        tell(
+          `published to an exchange without a queue: confirmed, messages returned: ${unnoticed}`,
+          `发到没有队列的交换机：已确认，退回的消息：${unnoticed}`,
+        );
+        tell(
+          `the same with mandatory: ${returned} returned`,
+          `加上 mandatory：退回 ${returned} 条`,
+        );
+        return unnoticed === 0 && returned === 1;
+      } finally {
+        await model.close();
+      }
+    },
+  },
+  'list-in-order': {
+    says: { en: 'a List keeps messages in order', zh: 'List 可以满足消息有序性' },
+    truth: {
+      en: 'It hands them out in order. One consumer also finishes them in order; of two, one may be slow, and finish its message behind all others.',
+      zh: '取出来是有序的。只有一个消费者时，处理完的顺序也一样；有两个时，慢的那个可能最后才处理完。',
+    },
+    async play(stage, tell) {
+      const redis = stage.connections.redis('admin');
+      const key = `erratum-${randomUUID()}`;
+      const sent = Array.from({ length: 20 }, (_, at) => String(at + 1));
+      const consume = async (done: string[], work = async () => {}) => {
+        for (let next = await redis.lpop(key); next !== null; next = await redis.lpop(key)) {
+          await work();
+          done.push(next);
+        }
+      };
+      const isEmpty = async () => (await redis.llen(key)) === 0;
+      const [alone, together]: [string[], string[]] = [[], []];
+      await redis.rpush(key, ...sent);
+      await consume(alone);
+      await redis.rpush(key, ...sent);
+      const slow = consume(together, () => waitUntil('the other consumer', 10_000, isEmpty));
+      await Promise.all([slow, consume(together)]);
+      tell(`one consumer: ${alone.join(' ')}`, `一个消费者：${alone.join(' ')}`);
+      tell(
+        `two consumers, one of them slow: ${together.join(' ')}`,
+        `两个消费者，其中一个慢：${together.join(' ')}`,
+      );
+      const isKept = [alone, together].map((done) => done.join() === sent.join());
+      return isKept[0] === true && isKept[1] === false && together.length === sent.length;
+    },
+  },
   'pubsub-limit': {
     says: {
       en: 'PubSub: messages pile up to a limit, that of the consumer’s buffer (right)',

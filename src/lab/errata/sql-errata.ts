@@ -1,9 +1,14 @@
 /** Errata about the SQL of the notes. */
 import { randomUUID } from 'node:crypto';
 import type { ResultSetHeader } from 'mysql2';
-import { type Pool, select } from '../../service/connections/mysql.ts';
+import {
+  type Pool,
+  type PoolConnection,
+  select,
+  transaction,
+} from '../../service/connections/mysql.ts';
 import type { Stage } from '../stage/stage.ts';
-import type { Erratum } from './erratum.ts';
+import { type Erratum, refusalOf } from './erratum.ts';
 
 type Tables = readonly [string, string];
 
@@ -91,6 +96,81 @@ export const sqlErrata = {
           const saved = await rowsIn(db, orders);
           tell(`one product, orders: ${saved}`, `商品只有一件，订单：${saved}`);
           return saved === 3;
+        },
+      ),
+  },
+  'saved-twice': {
+    says: {
+      en: 'the RabbitMQ consumer saves the order, then acknowledges; the order has no id before',
+      zh: 'RabbitMQ 消费者先保存订单，再确认；订单在保存之前没有编号',
+    },
+    truth: {
+      en: 'A message whose acknowledgement is lost is delivered again, and AUTO_INCREMENT gives it another id: two orders. Here the id is made before the sale, and is the primary key.',
+      zh: '确认丢了，消息会再投一次，自增主键又给一个新号：两个订单。这里的订单号在下单之前生成，它就是主键。',
+    },
+    play: (stage, tell) =>
+      withTables(
+        stage,
+        'id BIGINT AUTO_INCREMENT PRIMARY KEY, order_id BIGINT',
+        async (db, tables) => {
+          const [notes, ours] = tables;
+          await db.query(`ALTER TABLE ${ours} ADD UNIQUE (order_id)`);
+          const save = (table: string) => db.query(`INSERT INTO ${table} (order_id) VALUES (7)`);
+          await save(notes);
+          await save(notes);
+          await save(ours);
+          const refusal = await refusalOf(save(ours));
+          const [twice, once] = [await rowsIn(db, notes), await rowsIn(db, ours)];
+          tell(
+            `one message, delivered twice, ids by AUTO_INCREMENT: ${twice} orders`,
+            `同一条消息投递两次，主键自增：${twice} 个订单`,
+          );
+          tell(
+            `with the order id as a unique key: ${once} order; the second time: ${refusal}`,
+            `订单号唯一：${once} 个订单；第二次：${refusal}`,
+          );
+          return twice === 2 && once === 1;
+        },
+      ),
+  },
+  'rejected-and-committed': {
+    says: {
+      en: 'the RabbitMQ consumer is @Transactional; in its catch, the fifth failure ends with basicReject',
+      zh: 'RabbitMQ 消费者有 @Transactional；catch 里第五次失败就 basicReject',
+    },
+    truth: {
+      en: 'The error is caught and the method returns, so the transaction commits what it did before the error: the stock is taken, and the order is not there. Here any error rolls back.',
+      zh: '异常被 catch 住，方法正常返回，事务就提交了出错之前的写入：库存扣了，订单没有。这里任何错误都回滚。',
+    },
+    play: (stage, tell) =>
+      withTables(
+        stage,
+        'id BIGINT AUTO_INCREMENT PRIMARY KEY, quantity INT NOT NULL',
+        async (db, [products, orders]) => {
+          await db.query(`INSERT INTO ${products} (quantity) VALUES (10)`);
+          const take = async (connection: PoolConnection) => {
+            await connection.query(`UPDATE ${products} SET quantity = quantity - 1`);
+            await connection.query(`INSERT INTO ${orders} (quantity) VALUES (NULL)`);
+          };
+          const left = async () =>
+            (await select<{ quantity: number }>(db, `SELECT quantity FROM ${products}`))[0]
+              ?.quantity;
+          const rolledBack = await refusalOf(transaction(db, 'READ COMMITTED', take));
+          const before = await left();
+          let caught: string | null = null;
+          await transaction(db, 'READ COMMITTED', async (connection) => {
+            caught = await refusalOf(take(connection));
+          });
+          const [after, saved] = [await left(), await rowsIn(db, orders)];
+          tell(
+            `UPDATE, INSERT fails (${rolledBack}), ROLLBACK: quantity ${before} of 10`,
+            `UPDATE，INSERT 出错（${rolledBack}），ROLLBACK：库存 ${before}，原来是 10`,
+          );
+          tell(
+            `the same, but the error is caught (${caught}), COMMIT: quantity ${after}, orders ${saved}`,
+            `同样两句，但异常被 catch（${caught}），COMMIT：库存 ${after}，订单 ${saved}`,
+          );
+          return before === 10 && after === 9 && saved === 0;
         },
       ),
   },
