@@ -21,6 +21,7 @@ import {
   mysqlLines,
   pauseLines,
   proofLines,
+  refusedLine,
 } from '../lab/report/sentences.ts';
 import { costTable, runTable } from '../lab/report/tables.ts';
 import { verdictWords } from '../lab/report/verdict-words.ts';
@@ -118,6 +119,7 @@ function runText(run: Run, folder: string, language: Language): string {
     '',
     verdictWords[language].costLegend,
     '',
+    refusedLine(run, language),
     wrap(claimSentence(run, language)),
     auditLines(audit, language),
     ...proofLines(run, language),

@@ -12,7 +12,12 @@ import {
   runLines,
 } from '../../src/lab/report/demo-lines.ts';
 import { ladderText } from '../../src/lab/report/ladder-tables.ts';
-import { auditLines, claimSentence, verdictSentence } from '../../src/lab/report/sentences.ts';
+import {
+  auditLines,
+  claimSentence,
+  refusedLine,
+  verdictSentence,
+} from '../../src/lab/report/sentences.ts';
 import { headlineTable, storyHead, storyLine } from '../../src/lab/report/story-lines.ts';
 import { runTable } from '../../src/lab/report/tables.ts';
 import { verdictWords } from '../../src/lab/report/verdict-words.ts';
@@ -269,4 +274,10 @@ describe('the lines of an audit', () => {
     expect(said('held', { findings: [held], skipped: [] })).toBe('held: 1 of the 1 checks');
     expect(said('unknown', { findings: [held] })).toBe('unknown');
   });
+});
+
+test('a run names the reasons of its refusals, the most frequent first', () => {
+  const refused = run({ refusedBecause: { busy: 8, 'sold-out': 60, 'already-bought': 52 } });
+  expect(refusedLine(refused)).toBe('refused: sold-out 60, already-bought 52, busy 8');
+  expect(refusedLine(run(), 'zh')).toBe('被拒绝：无');
 });

@@ -29,6 +29,13 @@ export function claimSentence(run: Run, language: Language = 'en'): string {
     : `${topology(run)}: ${verdict}, ${judged}.${reasons.map((each) => ` ${each}.`).join('')}`;
 }
 
+/** `refused: sold-out 60, already-bought 52, busy 8`: the code of each problem, most first. */
+export function refusedLine({ result }: Run, language: Language = 'en'): string {
+  const counts = Object.entries(result.refusedBecause).toSorted(([, one], [, two]) => two - one);
+  const text = counts.map((count) => count.join(' ')).join(', ');
+  return wrap(verdictWords[language].refused(text), 79, '  ');
+}
+
 /** The proof of each violation of a run. */
 export const proofLines = ({ proofs }: Run, language: Language = 'en'): string[] =>
   proofs.flatMap((proof) => proofText(proof, language));

@@ -16,6 +16,7 @@ interface VerdictWords {
   readonly inMysql: string;
   readonly ofProof: (userId: string, orderId: string) => string;
   readonly cases: (count: number) => string;
+  readonly refused: (counts: string) => string;
   readonly faults: (injected: readonly string[]) => string;
   readonly claimed: (text: string) => string;
   readonly verdictIs: (verdict: Verdict) => string;
@@ -42,6 +43,7 @@ const en: VerdictWords = {
   inMysql: 'in MySQL',
   ofProof: (userId, orderId) => `user ${userId}, order ${orderId}`,
   cases: (count) => ` (${count} cases)`,
+  refused: (counts) => `refused: ${counts || 'none'}`,
   faults: (injected) => `faults: ${injected.join(', ') || 'none'}`,
   claimed: (text) => `as claimed: ${text}`,
   verdictIs: (verdict) => `verdict: ${verdict}`,
@@ -73,6 +75,7 @@ const zh: VerdictWords = {
   inMysql: 'MySQL 里',
   ofProof: (userId, orderId) => `用户 ${userId}，订单 ${orderId}`,
   cases: (count) => `（${count} 处）`,
+  refused: (counts) => `被拒绝：${counts || '无'}`,
   faults: (injected) => `故障：${injected.join('，') || '无'}`,
   claimed: (text) => `与阶梯所述一致：${text}`,
   verdictIs: (verdict) => `判定：${zh.verdicts[verdict]}`,
