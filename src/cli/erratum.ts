@@ -51,7 +51,7 @@ export const addErratum = command(erratumRow, (folders, { name, list, json, lang
 });
 
 const words = {
-  en: { notes: 'the notes: ', truth: 'but: ', shown: 'shown', notShown: 'NOT shown' },
+  en: { notes: 'the notes: ', truth: 'in fact: ', shown: 'shown', notShown: 'NOT shown' },
   zh: { notes: '笔记：', truth: '实际：', shown: '已演示', notShown: '没有出现' },
 } as const;
 

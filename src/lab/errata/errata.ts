@@ -3,6 +3,7 @@
  * them.
  */
 import type { Erratum } from './erratum.ts';
+import { idErrata } from './id-errata.ts';
 import { lockErrata } from './lock-errata.ts';
 import { queueErrata } from './queue-errata.ts';
 import { scriptErrata } from './script-errata.ts';
@@ -13,6 +14,7 @@ export const errata = {
   ...scriptErrata,
   ...lockErrata,
   ...sqlErrata,
+  ...idErrata,
   ...queueErrata,
   ...zookeeperErrata,
 } as const satisfies Record<string, Erratum>;

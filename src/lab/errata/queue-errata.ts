@@ -1,6 +1,7 @@
 /** Errata about the queues of the notes. */
 import { randomUUID } from 'node:crypto';
 import { connect } from 'amqplib';
+import type { Redis } from 'ioredis';
 import { whenReady } from '../../service/connections/redis.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Erratum } from './erratum.ts';
@@ -10,6 +11,29 @@ const deliveries = 20;
 const retriesMax = 5;
 const messages = 40;
 const messageBytes = 100_000;
+
+/** How many messages of a list each of two consumers gets, who ask in turn. */
+async function takenBy(redis: Redis, key: string, sent: readonly string[]): Promise<number[]> {
+  await redis.rpush(key, ...sent);
+  const taken = [0, 0];
+  for (let at = 0; (await redis.lpop(key)) !== null; at = 1 - at) taken[at] = Number(taken[at]) + 1;
+  return taken;
+}
+
+/** The same for a consumer group. */
+async function grantedTo(redis: Redis, key: string, sent: readonly string[]): Promise<number[]> {
+  await redis.xgroup('CREATE', key, 'workers', '0', 'MKSTREAM');
+  for (const message of sent) await redis.xadd(key, '*', 'order', message);
+  const granted = [];
+  for (const consumer of ['one', 'other']) {
+    const entries = await redis.xreadgroup(
+      ...(['GROUP', 'workers', consumer, 'COUNT', 10, 'STREAMS', key, '>'] as const),
+    );
+    granted.push(entries?.flatMap(([, read]) => read).length ?? 0);
+  }
+  await redis.del(key);
+  return granted;
+}
 
 export const queueErrata = {
   'add-to-a-full-queue': {
@@ -163,6 +187,51 @@ export const queueErrata = {
       );
       const isKept = [alone, together].map((done) => done.join() === sent.join());
       return isKept[0] === true && isKept[1] === false && together.length === sent.length;
+    },
+  },
+  'one-or-every-consumer': {
+    says: {
+      en: 'List: one message for one consumer; PubSub: many producers and consumers, PSUBSCRIBE order.*',
+      zh: 'List 只支持单消费者；PubSub 支持多生产、多消费，可以 PSUBSCRIBE order.*',
+    },
+    truth: {
+      en: 'This is so, and here it is: a List and a consumer group divide the messages among the consumers. A channel gives each message to every subscriber, so two workers both record each order.',
+      zh: '这句话没错，这里跑给你看：List 和消费者组把消息分给各个消费者；频道把每条消息发给每个订阅者，两个消费者会各自写一遍订单。',
+    },
+    async play(stage, tell) {
+      const redis = stage.connections.redis('admin');
+      const key = `order.${randomUUID()}`;
+      const clients = [0, 1].map(() => stage.connections.newRedis('subscriber'));
+      const heard = [0, 0];
+      const sent = Array.from({ length: 20 }, (_, at) => String(at));
+      try {
+        for (const [at, client] of clients.entries()) {
+          await whenReady(client, 5_000);
+          for (const event of ['message', 'pmessage'])
+            client.on(event, () => {
+              heard[at] = Number(heard[at]) + 1;
+            });
+        }
+        await clients[0]?.subscribe(key);
+        await clients[1]?.psubscribe('order.*');
+        for (const message of sent) await redis.publish(key, message);
+        const isHeard = () => heard.every((count) => count === sent.length);
+        await waitUntil('the messages', 10_000, isHeard);
+        const taken = await takenBy(redis, `${key}:list`, sent);
+        const grouped = await grantedTo(redis, `${key}:stream`, sent);
+        tell(
+          `${sent.length} messages, two consumers: List ${taken.join(' + ')}, group ${grouped.join(' + ')}`,
+          `${sent.length} 条消息，两个消费者：List ${taken.join(' + ')}，消费者组 ${grouped.join(' + ')}`,
+        );
+        tell(
+          `SUBSCRIBE ${heard[0]} + PSUBSCRIBE order.* ${heard[1]}`,
+          `SUBSCRIBE ${heard[0]} + PSUBSCRIBE order.* ${heard[1]}`,
+        );
+        const isDivided = [taken, grouped].every(([one, other]) => one === 10 && other === 10);
+        return isDivided && isHeard();
+      } finally {
+        for (const client of clients) client.disconnect();
+      }
     },
   },
   'pubsub-limit': {

@@ -1,6 +1,5 @@
 /** Errata about the SQL of the notes. */
 import { randomUUID } from 'node:crypto';
-import type { ResultSetHeader } from 'mysql2';
 import {
   type Pool,
   type PoolConnection,
@@ -13,7 +12,7 @@ import { type Erratum, refusalOf } from './erratum.ts';
 type Tables = readonly [string, string];
 
 /** Two tables of its own, which are dropped afterwards. */
-async function withTables<T>(
+export async function withTables<T>(
   { connections }: Stage,
   columns: string,
   work: (db: Pool, tables: Tables) => Promise<T>,
@@ -31,9 +30,6 @@ async function withTables<T>(
 
 const rowsIn = async (db: Pool, table: string): Promise<number> =>
   Number((await select<{ n: number }>(db, `SELECT COUNT(*) AS n FROM ${table}`))[0]?.n);
-
-const insertedId = async (db: Pool, sql: string): Promise<number> =>
-  (await db.query<ResultSetHeader>(sql))[0].insertId;
 
 export const sqlErrata = {
   'count-above-one': {
@@ -173,53 +169,5 @@ export const sqlErrata = {
           return before === 10 && after === 9 && saved === 0;
         },
       ),
-  },
-  'auto-increment': {
-    says: {
-      en: 'no AUTO_INCREMENT for orders: ids can be guessed, and several tables repeat them',
-      zh: '订单表不用自增：容易被猜到，而且多张表会出现重复 id',
-    },
-    truth: {
-      en: 'This is so, and here it is: two tables give the same id, and the next one is the last one plus one.',
-      zh: '这句话没错，这里跑给你看：两张表给出同样的 id，下一个就是上一个加一。',
-    },
-    play: (stage, tell) =>
-      withTables(stage, 'id BIGINT AUTO_INCREMENT PRIMARY KEY', async (db, tables) => {
-        const ids = [];
-        for (const table of [tables[0], tables[1], tables[0]])
-          ids.push(await insertedId(db, `INSERT INTO ${table} () VALUES ()`));
-        tell(
-          `table 0: id ${ids[0]}; table 1: id ${ids[1]}; table 0 again: id ${ids[2]}`,
-          `表 0：id ${ids[0]}；表 1：id ${ids[1]}；再插表 0：id ${ids[2]}`,
-        );
-        return ids[0] === ids[1] && ids[2] === Number(ids[0]) + 1;
-      }),
-  },
-  'id-as-number': {
-    says: {
-      en: 'nextId: (seconds since 2022) << 32 | INCR, returned to the browser as a number',
-      zh: 'nextId：(2022 年以来的秒数) << 32 | INCR，以数字返回给浏览器',
-    },
-    truth: {
-      en: 'After 25 days these ids pass 2^53, and JavaScript rounds them: two orders have one id. And the notes read the local time as UTC: in China their ids are eight hours ahead.',
-      zh: '25 天之后就超过 2^53，JavaScript 会舍入：两个订单变成同一个号。而且笔记把本地时间当成 UTC，在中国算出来的号超前八小时。',
-    },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      const key = `erratum-${randomUUID()}`;
-      const next = async () => {
-        const seconds = BigInt(Math.floor(Date.now() / 1_000) - Date.UTC(2022, 0, 1) / 1_000);
-        return (seconds << 32n) | BigInt(await redis.incr(key));
-      };
-      const ids = [await next(), await next()];
-      await redis.del(key);
-      const numbers = ids.map((id) => String(Number(id)));
-      tell(`the ids: ${ids.join(' and ')}`, `两个 id：${ids.join(' 和 ')}`);
-      tell(
-        `as JavaScript numbers: ${numbers.join(' and ')}`,
-        `变成 JavaScript 的 number：${numbers.join(' 和 ')}`,
-      );
-      return ids.some((id, at) => String(id) !== numbers[at]);
-    },
   },
 } as const satisfies Record<string, Erratum>;
