@@ -14,8 +14,8 @@ export const scriptErrata = {
       zh: '笔记里印出来的脚本：Redis.call、reids.call、KEY[1]',
     },
     truth: {
-      en: 'Redis refuses all three: names in Lua have their case, and the table is KEYS. With such an unlock.lua no lock is ever deleted.',
-      zh: '三种写法 Redis 都拒绝：Lua 区分大小写，表名是 KEYS。这样的 unlock.lua 一把锁也删不掉。',
+      en: 'Redis refuses all three: names in Lua have their case, and the table is KEYS. With KEYS mended, the comment of 001 still swallows the `return` behind it. With such an unlock.lua no lock is ever deleted.',
+      zh: '三种写法 Redis 都拒绝：Lua 区分大小写，表名是 KEYS。就算改成 KEYS，001 里那行注释还会吞掉后面的 return。这样的 unlock.lua 一把锁也删不掉。',
     },
     async play(stage, tell) {
       const redis = stage.connections.redis('admin');
@@ -33,10 +33,14 @@ export const scriptErrata = {
         tell(`${sent}: ${refusal ?? 'no error'}`, `${sent}：${refusal ?? '没有报错'}`);
         refusals.push(refusal);
       }
-      const isThere = await redis.get(key);
-      tell(`GET, after the three: ${isThere}`, `三次之后 GET：${isThere}`);
-      await redis.del(key);
-      return refusals.every((refusal) => refusal !== null) && isThere === 'me';
+      const swallowed = `if(redis.call('get',KEYS[1]) == ARGV[1]) then--释放锁 del keyreturn redis.call('del', KEYS[1])
+end
+return 0`;
+      const answer = await redis.eval(swallowed, 1, key, 'me');
+      tell(`with KEYS, and the comment of 001: ${answer}`, `改成 KEYS，保留 001 的注释：${answer}`);
+      const isThere = await redis.getdel(key);
+      tell(`GET, after the four: ${isThere}`, `四次之后 GET：${isThere}`);
+      return refusals.every((refusal) => refusal !== null) && answer === 0 && isThere === 'me';
     },
   },
   'missing-stock-key': {
@@ -94,8 +98,8 @@ export const scriptErrata = {
       zh: 'T1 到 T8：同一用户的两个请求都通过脚本，因为它执行得太快',
     },
     truth: {
-      en: 'Redis runs one script at a time. The second call sees the buyer that the first one has added.',
-      zh: 'Redis 一次只执行一个脚本，第二次调用看得到第一次加进去的买家。',
+      en: 'Redis runs one script at a time. The second call sees the buyer that the first one has added. And the executor of the notes has a single thread: T4 is over before T5 begins.',
+      zh: 'Redis 一次只执行一个脚本，第二次调用看得到第一次加进去的买家。而且笔记的线程池是 newSingleThreadExecutor：T4 做完才轮到 T5。',
     },
     async play(stage, tell) {
       const [one, other] = [
