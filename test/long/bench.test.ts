@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { compileCopy } from '../../src/lab/mutants/change.ts';
 import { instancesByDefault } from '../../src/service/config.ts';
 import { httpServer } from '../support/client.ts';
 import { newDataFolder } from '../support/data-home.ts';
-import { compile, copySources } from '../support/source-copy.ts';
+import { copySources } from '../support/source-copy.ts';
 
 /** Rungs that look fast, and sell nothing. */
 const mutants = {
@@ -59,7 +60,7 @@ function lockstep(...args: string[]) {
 beforeAll(async () => {
   folder = newDataFolder();
   copy = copyWithMutants();
-  await compile(copy);
+  await compileCopy(copy);
   const { exitCode, stderr } = await lockstep('up');
   expect(exitCode, stderr).toBe(0);
 }, 240_000);

@@ -9,12 +9,13 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { isVerb } from '../../src/lab/faults/faults.ts';
+import { compileCopy } from '../../src/lab/mutants/change.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import type { OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { type ClauseName, clauses } from '../contracts/order-queue.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownStores } from '../support/own-stores.ts';
-import { compile, copySources } from '../support/source-copy.ts';
+import { copySources } from '../support/source-copy.ts';
 
 interface ShownFile {
   readonly path: string;
@@ -58,7 +59,7 @@ describe('all of them', () => {
       writeFileSync(join(copy, path), named.replace("'answered-late'", "'granted-late'"));
     }
     addFault(join(copy, 'src/lab/faults/redis.ts'));
-    await compile(copy);
+    await compileCopy(copy);
   });
 
   test('the fault is a verb, and ends every connection to the Redis that it hits', async () => {

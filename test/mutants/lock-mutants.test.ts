@@ -9,7 +9,7 @@ afterAll(() => copy.remove());
 const named = serverMutants.map((mutant) => [mutant.name, mutant] as const);
 
 describe.each(named)('when %s', (_, mutant) => {
-  test(`it fails: ${mutant.red.test}`, async () => {
+  test(`it fails: ${mutant.turnsRed}`, async () => {
     expectRed(await copy.fate(mutant), mutant);
   });
 });

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type RaceOnRung, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
 import type { ServiceShape } from '../../src/lab/environment/servers/service.ts';
-import { type ChangedCopy, changedCopy } from '../../src/lab/mutants/changed-copy.ts';
+import { type ChangedCopy, changedCopy } from '../../src/lab/mutants/change.ts';
 import { playRace, raceSettings } from '../../src/lab/races/play-race.ts';
 import { claimOn } from '../../src/lab/races/race-verdict.ts';
 import { laneOf, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
@@ -33,7 +33,6 @@ const hasFaults = (pair: RaceOnRung) => scheduleOf(pair).steps.some((step) => !(
 const neverStops = {
   file: 'lab/in-service/meet-player',
   find: 'await untilResumed(redis, race, name);',
-  replace: '',
 } as const;
 
 class StageWithoutFaults extends Stage {

@@ -2,21 +2,12 @@
  * A copy of the sources in a temporary folder, with rungs added as a contributor would: for each
  * one file, one row, its texts.
  */
-import {
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { compileCopy, copyProject, projectFolder } from '../../src/lab/mutants/change.ts';
 
 export interface Addition {
   readonly rung: string;
@@ -55,26 +46,17 @@ export interface SourceCopy {
 /** Copies these files and folders, and what every copy needs. @returns the new folder. */
 export function copySources(...names: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-copy-'));
-  for (const name of ['src', 'lua', 'package.json', 'tsconfig.json', ...names])
-    cpSync(join(root, name), join(folder, name), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  copyProject(folder, ['src', 'tsconfig.json', ...names]);
   return folder;
 }
 
-/** Its reports show the page of the original. @throws the compiler's messages. */
-export async function compile(folder: string): Promise<void> {
-  await execa(join(root, 'node_modules/.bin/tsc'), { cwd: folder });
-  const page = 'dist/page/client';
-  cpSync(join(root, page), join(folder, page), { recursive: true });
-}
-
-/** @throws the compiler's messages. */
+/** @throws CANNOT_COMPILE */
 export async function copyWith(...additions: readonly Addition[]): Promise<SourceCopy> {
   const folder = copySources();
   for (const addition of additions) add(join(folder, 'src'), addition);
-  await compile(folder);
+  await compileCopy(folder);
   return {
-    touched: touchedFiles(join(root, 'src'), join(folder, 'src')),
+    touched: touchedFiles(join(projectFolder, 'src'), join(folder, 'src')),
     load: (name) => import(pathToFileURL(join(folder, 'dist', `${name}.js`)).href),
     lockstep: async (...args) =>
       (await execa('node', [join(folder, 'dist/cli/lockstep.js'), ...args])).stdout,

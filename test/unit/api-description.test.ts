@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, test } from 'vitest';
+import { projectFolder } from '../../src/lab/mutants/change.ts';
 import { apiMarkdown } from '../../src/lab/report/api-markdown.ts';
 import { replaceParts, wholeFiles } from '../../src/lab/report/docs.ts';
-import { projectFolder } from '../../src/lab/workshop/mine.ts';
 import { describeApi } from '../../src/service/http/described-api.ts';
 import { describeProblem, Problem } from '../../src/service/http/problems.ts';
 

@@ -2,28 +2,18 @@
  * The mutants of the locks: each can be made, and each that needs no server turns its test red.
  */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { changedText, fileOfChange, projectFolder } from '../../src/lab/mutants/change.ts';
 import { quickMutants, serverMutants } from '../mutants/lock-mutants.ts';
-import { expectRed, type Mutant, mutated, mutation } from '../mutants/mutant.ts';
+import { expectRed, type LockMutant, mutation } from '../mutants/mutant.ts';
 
-const read = (file: string): string =>
-  readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
-
-const named = (mutants: readonly Mutant[]) =>
+const named = (mutants: readonly LockMutant[]) =>
   mutants.map((mutant) => [mutant.name, mutant] as const);
 
 test.each(named([...quickMutants, ...serverMutants]))('%s: one place has its text', (_, mutant) => {
-  expect(mutated(read(mutant.file), mutant)).not.toBe(read(mutant.file));
-});
-
-test('a mutant whose text is missing, or there twice, is refused', () => {
-  const mutant: Mutant = {
-    ...{ name: 'm', file: 'f', find: 'a', replace: 'b' },
-    red: { file: 't', test: 't' },
-  };
-  expect(mutated('1 a 2', mutant)).toBe('1 b 2');
-  expect(() => mutated('1 2', mutant)).toThrow('m: f has this text 0 times');
-  expect(() => mutated('a a', mutant)).toThrow('m: f has this text 2 times');
+  const text = readFileSync(join(projectFolder, fileOfChange(mutant, 'src')), 'utf8');
+  expect(changedText(mutant.name, text, mutant)).not.toBe(text);
 });
 
 test.each([
@@ -34,10 +24,7 @@ test.each([
   ['Error: the lock on test:1 was not free in time', false],
   ['DEADLINE_PASSED: Waited 20 ms for it, and it did not happen.', false],
 ])('%s: is it a red test? %s', (message, isRed) => {
-  const mutant: Mutant = {
-    ...{ name: 'm', file: 'f', find: 'a', replace: 'b' },
-    red: { file: 't', test: 't' },
-  };
+  const mutant = { name: 'm', file: 'f', find: 'a', turnsRed: 't: t' };
   if (isRed) expectRed(message, mutant);
   else expect(() => expectRed(message, mutant)).toThrow();
 });

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type MutantName, mutantNames, mutants } from '../../src/lab/mutants/mutants.ts';
 import { replaceParts } from '../../src/lab/report/docs.ts';
-import { quickMutants, serverMutants } from '../mutants/lock-mutants.ts';
+import { lockMutants } from '../mutants/lock-mutants.ts';
+import { testOf } from '../mutants/mutant.ts';
 import { otherMutants, testOfMutant } from '../support/samples.ts';
 
 interface Watched {
@@ -19,7 +20,7 @@ const saleMutant = (name: MutantName): Watched => ({
 });
 
 const watched: readonly Watched[] = [
-  ...[...quickMutants, ...serverMutants].map(({ name, red }) => ({ defence: name, ...red })),
+  ...lockMutants.map((mutant) => ({ defence: mutant.name, ...testOf(mutant) })),
   ...mutantNames.map(saleMutant),
 ];
 

@@ -1,11 +1,10 @@
 /** The mutants of the final rung: each can be made, and what a trial found is told. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { changedText, fileOfChange } from '../../src/lab/mutants/changed-copy.ts';
+import { type Change, changedText, fileOfChange } from '../../src/lab/mutants/change.ts';
 import { judgeMutants } from '../../src/lab/mutants/judge-mutants.ts';
 import { judgeTrial } from '../../src/lab/mutants/judge-trial.ts';
-import type { CodeChange, Mutant } from '../../src/lab/mutants/mutant.ts';
-import { mutants } from '../../src/lab/mutants/mutants.ts';
+import { type Mutant, mutants } from '../../src/lab/mutants/mutants.ts';
 import type { MutantResult } from '../../src/lab/mutants/run-mutants.ts';
 import { type TrialName, trials } from '../../src/lab/mutants/trials.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
@@ -13,8 +12,8 @@ import { ladder } from '../../src/service/ladder/rungs.ts';
 import { facts, row } from './facts.ts';
 
 const all: [string, Mutant][] = Object.entries(mutants);
-const ofCode = all.flatMap(([name, { code }]) => (code ? [[name, code] as const] : []));
-const read = (change: CodeChange): string =>
+const ofCode = all.flatMap(([name, mutant]) => ('file' in mutant ? [[name, mutant] as const] : []));
+const read = (change: Change): string =>
   readFileSync(new URL(`../../${fileOfChange(change, 'src')}`, import.meta.url), 'utf8');
 
 test.each(ofCode)('%s: one place of the source has its text', (name, change) => {
@@ -40,7 +39,7 @@ test('a text that is missing, or there twice, is refused; its line breaks are fr
 
 test('there are at least twelve, each changes one thing, and each trial has its mutant', () => {
   expect(all.length).toBeGreaterThanOrEqual(12);
-  for (const [name, { code, redis }] of all) expect([name, code, redis]).toContain(undefined);
+  for (const [, mutant] of all) expect('file' in mutant && 'redis' in mutant).toBe(false);
   expect(new Set(all.map(([, { trial }]) => trial))).toEqual(new Set(Object.keys(trials)));
   expect(ladder['lua-stream'].breaks).toEqual([]);
 });

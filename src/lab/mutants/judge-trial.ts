@@ -2,10 +2,12 @@
 import { audit } from '../../service/audit/audit.ts';
 import type { Facts } from '../../service/audit/facts.ts';
 import { evidenceOf } from '../../service/audit/finding.ts';
-import type { Verdict } from '../../service/domain.ts';
+import type { CheckName, Verdict } from '../../service/domain.ts';
 import type { LabEvidence } from '../../texts/evidence-en.ts';
-import type { TrialCheck } from './mutant.ts';
 import type { Trial } from './trial.ts';
+
+/** A check of the audit; or that every accepted order leaves the queue, which the audit awaits. */
+export type TrialCheck = CheckName | 'orders-settle';
 
 export interface TrialFinding {
   readonly check: TrialCheck;

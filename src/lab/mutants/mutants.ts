@@ -2,62 +2,64 @@
  * The table of mutants: the final rung without one of its defences. `turnsRed` is the check that
  * must see it, under the fault that the defence is for.
  */
-import type { Mutant } from './mutant.ts';
+import type { Change } from './change.ts';
+import type { TrialCheck } from './judge-trial.ts';
+import type { TrialName } from './trials.ts';
+
+interface Defended {
+  /** The defence that is removed, for people. */
+  readonly defence: string;
+  /** The fault that the defence is for. */
+  readonly trial: TrialName;
+  readonly turnsRed: TrialCheck;
+}
+
+/** A change of the code, or of settings of redis-main before the trial. */
+export type Mutant = Defended & (Change | { readonly redis: Readonly<Record<string, string>> });
 
 export const mutants = {
   'no-claim-loop': {
     defence: 'idle orders are claimed',
     trial: 'worker-dies',
     turnsRed: 'orders-settle',
-    code: {
-      file: 'service/queues/shared/stream-reader',
-      find: 'if (performance.now() >= claimAt)',
-      replace: 'if (false)',
-    },
+    file: 'service/queues/shared/stream-reader',
+    find: 'if (performance.now() >= claimAt) return claim();',
   },
   'early-acknowledgement': {
     defence: 'an order is acknowledged after the commit only',
     trial: 'worker-dies',
     turnsRed: 'no-lost-orders',
-    code: {
-      file: 'service/queues/redis-stream-group',
-      find: 'const ids = taken.length > 0 ? await handle(taken) :',
-      replace: `const ids = new Set(taken.map(({ order }) => order.id));
-      await acknowledge(redis, shard, entries, ids);
-      if (taken.length > 0) await handle(taken); else`,
-    },
+    file: 'service/queues/redis-stream-group',
+    find: 'const ids = taken.length > 0 ? await handle(taken) :',
+    replace: `const ids = new Set(taken.map(({ order }) => order.id));
+    await acknowledge(redis, shard, entries, ids);
+    if (taken.length > 0) await handle(taken); else`,
   },
   'not-idempotent': {
     defence: 'the same request is one purchase, however often the script runs',
     trial: 'answer-lost',
     turnsRed: 'responses-match-database',
-    code: {
-      file: 'lua/sale/purchase.lua',
-      find: `if boughtBy == requestId then return { 'accepted', boughtId } end
-             return { 'already-ordered', boughtId }`,
-      replace: `if boughtBy ~= requestId then return { 'already-ordered', boughtId } end`,
-    },
+    file: 'lua/sale/purchase.lua',
+    find: `if boughtBy == requestId then return { 'accepted', boughtId } end
+           return { 'already-ordered', boughtId }`,
+    replace: `if boughtBy ~= requestId then return { 'already-ordered', boughtId } end`,
   },
   'no-unique-key': {
     defence: 'MySQL has a unique key over voucher and user',
     trial: 'file-cut-same-user',
     turnsRed: 'one-order-per-user',
-    code: {
-      file: 'service/orders/record-orders',
-      find: 'railed.has(voucherId) ? 1 : null',
-      replace: 'null',
-    },
+    file: 'service/orders/record-orders',
+    find: 'railed.has(voucherId) ? 1 : null',
+    replace: 'null',
   },
   'new-id-in-worker': {
     defence: 'the order id is made once, before the script',
     trial: 'worker-dies-after-commit',
     turnsRed: 'no-phantom-orders',
-    code: {
-      file: 'service/orders/record-orders',
-      find: '=> [ id, voucherId, userId, requestId, railed.has(voucherId)',
-      replace: `=> [
-        String(process.hrtime.bigint()), voucherId, userId, requestId, railed.has(voucherId)`,
-    },
+    file: 'service/orders/record-orders',
+    find: '=> [ id, voucherId, userId, requestId, railed.has(voucherId)',
+    replace: `=> [
+      String(process.hrtime.bigint()), voucherId, userId, requestId, railed.has(voucherId)`,
   },
   'no-append-only-file': {
     defence: 'Redis writes an append-only file',
@@ -69,146 +71,121 @@ export const mutants = {
     defence: 'MySQL has the failed row before the purchase is undone in Redis',
     trial: 'late-worker',
     turnsRed: 'redis-matches-mysql',
-    code: {
-      file: 'service/orders/dead-letters',
-      find: 'const isFailed = await insertTombstone(pool, order, reason);',
-      replace: 'const isFailed = true;',
-    },
+    file: 'service/orders/dead-letters',
+    find: 'const isFailed = await insertTombstone(pool, order, reason);',
+    replace: 'const isFailed = true;',
   },
   'no-delivery-limit': {
     defence: 'an order that MySQL refuses is dead-lettered after five refusals',
     trial: 'row-refused',
     turnsRed: 'orders-settle',
-    code: {
-      file: 'service/orders/order-worker',
-      find: 'const refusalsMax = 5;',
-      replace: 'const refusalsMax = Infinity;',
-    },
+    file: 'service/orders/order-worker',
+    find: 'const refusalsMax = 5;',
+    replace: 'const refusalsMax = Infinity;',
   },
   'group-from-now': {
     defence: 'a lost group is created from the beginning of the stream',
     trial: 'group-lost',
     turnsRed: 'orders-settle',
-    code: {
-      file: 'service/queues/redis-stream-group',
-      find: `'CREATE', orders, orderGroup, '0'`,
-      replace: `'CREATE', orders, orderGroup, '$'`,
-    },
+    file: 'service/queues/redis-stream-group',
+    find: `'CREATE', orders, orderGroup, '0'`,
+    replace: `'CREATE', orders, orderGroup, '$'`,
   },
   'trimmed-stream': {
     defence: 'nothing but the acknowledgement removes an order from the stream',
     trial: 'workers-away',
     turnsRed: 'orders-settle',
-    code: {
-      file: 'lua/sale/purchase.lua',
-      find: `redis.call('XADD', KEYS[3], '*',`,
-      replace: `redis.call('XADD', KEYS[3], 'MAXLEN', '1', '*',`,
-    },
+    file: 'lua/sale/purchase.lua',
+    find: `redis.call('XADD', KEYS[3], '*',`,
+    replace: `redis.call('XADD', KEYS[3], 'MAXLEN', '1', '*',`,
   },
   'consumers-removed-early': {
     defence: 'a consumer with pending orders is not removed from the group',
     trial: 'worker-stops',
     turnsRed: 'orders-settle',
-    code: {
-      file: 'lua/sale/remove-consumers.lua',
-      find: 'isMeant and consumer.pending == 0 and',
-      replace: 'isMeant and',
-    },
+    file: 'lua/sale/remove-consumers.lua',
+    find: 'isMeant and consumer.pending == 0 and',
+    replace: 'isMeant and',
   },
   'no-rollback': {
     defence: 'every error of a transaction is followed by a rollback',
     trial: 'statement-killed',
     turnsRed: 'no-oversell', // The next transaction of its connection commits it.
-    code: {
-      file: 'service/connections/mysql',
-      find: 'connection.rollback().then(',
-      replace: 'Promise.resolve().then(',
-    },
+    file: 'service/connections/mysql',
+    find: 'connection.rollback().then(',
+    replace: 'Promise.resolve().then(',
   },
   'check-in-a-snapshot': {
     defence: 'one order per user is a unique key, and no SELECT in REPEATABLE READ',
     trial: 'file-cut-two-at-once',
     turnsRed: 'one-order-per-user',
-    code: {
-      file: 'service/orders/record-orders',
-      find: `'READ COMMITTED', async (db) => {
-        if (epoch !== '') await stayInEpoch(db, epoch);
-        await insert(db, orders, railed);`,
-      replace: `'REPEATABLE READ', async (db) => {
-        if (epoch !== '') await stayInEpoch(db, epoch);
-        const users = orders.map(({ voucherId, userId }) => [voucherId, userId]);
-        const [found] = await db.query(
-          "SELECT id FROM orders WHERE (voucher_id, user_id) IN (?) AND status = 'confirmed'",
-          [users],
-        );
-        if (found.length > 0) throw Object.assign(new Error('found'), { errno: 1062 });
-        await insert(db, orders, new Set());`,
-    },
+    file: 'service/orders/record-orders',
+    find: `'READ COMMITTED', async (db) => {
+      if (epoch !== '') await stayInEpoch(db, epoch);
+      await insert(db, orders, railed);`,
+    replace: `'REPEATABLE READ', async (db) => {
+      if (epoch !== '') await stayInEpoch(db, epoch);
+      const users = orders.map(({ voucherId, userId }) => [voucherId, userId]);
+      const [found] = await db.query(
+        "SELECT id FROM orders WHERE (voucher_id, user_id) IN (?) AND status = 'confirmed'",
+        [users],
+      );
+      if (found.length > 0) throw Object.assign(new Error('found'), { errno: 1062 });
+      await insert(db, orders, new Set());`,
   },
   'compensates-twice': {
     defence: 'an order is given back once',
     trial: 'worker-dies-after-dead-letter',
     turnsRed: 'redis-matches-mysql',
-    code: {
-      file: 'lua/sale/give-back.lua',
-      find: `if not bought or string.match(bought, '^(%d+):') ~= ARGV[1] then
-             return 'already-given-back' end`,
-      replace: '',
-    },
+    file: 'lua/sale/give-back.lua',
+    find: `if not bought or string.match(bought, '^(%d+):') ~= ARGV[1] then
+           return 'already-given-back' end`,
   },
   'compensates-unknown': {
     defence: 'a purchase whose outcome is unknown is not undone',
     trial: 'answer-late',
     turnsRed: 'redis-matches-mysql',
-    code: {
-      file: 'service/inventory/shared/purchase-script',
-      find: `return answerAll(buyers, unknownBecause(cause), askedAtMs);`,
-      replace: `{
-        const undo = ({ voucherId, userId }) => {
-          const undoing = redis.multi().hincrby(shard.voucher(voucherId), 'stock', 1);
-          undoing.hdel(shard.buyers(voucherId), userId);
-          undoing.exec().catch(() => setTimeout(undo, 20, { voucherId, userId }));
-        };
-        for (const { order } of buyers) undo(order);
-        return answerAll(buyers, unknownBecause(cause), askedAtMs);
-      }`,
-    },
+    file: 'service/inventory/shared/purchase-script',
+    find: `return answerAll(buyers, unknownBecause(cause), askedAtMs);`,
+    replace: `{
+      const undo = ({ voucherId, userId }) => {
+        const undoing = redis.multi().hincrby(shard.voucher(voucherId), 'stock', 1);
+        undoing.hdel(shard.buyers(voucherId), userId);
+        undoing.exec().catch(() => setTimeout(undo, 20, { voucherId, userId }));
+      };
+      for (const { order } of buyers) undo(order);
+      return answerAll(buyers, unknownBecause(cause), askedAtMs);
+    }`,
   },
   'claims-only-others': {
     defence: 'a worker also claims what is pending under its own name',
     trial: 'batch-fails',
     turnsRed: 'orders-settle',
-    code: {
-      file: 'service/queues/shared/stream-reader',
-      find: 'const answer = await this.#redis.xautoclaim(this.#orders, orderGroup, this.#name, ...rest);',
-      replace: `const idle = ['IDLE', idleMs, '-', '+', this.#count];
-      const pending = await this.#redis.xpending(this.#orders, orderGroup, ...idle);
-      const ids = pending.filter(([, owner]) => owner !== this.#name).map(([id]) => id);
-      const claimed = ids.length === 0
-        ? []
-        : await this.#redis.xclaim(this.#orders, orderGroup, this.#name, idleMs, ...ids);
-      const answer = ['0-0', claimed];`,
-    },
+    file: 'service/queues/shared/stream-reader',
+    find: 'const answer = await this.#redis.xautoclaim(this.#orders, orderGroup, this.#name, ...rest);',
+    replace: `const idle = ['IDLE', idleMs, '-', '+', this.#count];
+    const pending = await this.#redis.xpending(this.#orders, orderGroup, ...idle);
+    const ids = pending.filter(([, owner]) => owner !== this.#name).map(([id]) => id);
+    const claimed = ids.length === 0
+      ? []
+      : await this.#redis.xclaim(this.#orders, orderGroup, this.#name, idleMs, ...ids);
+    const answer = ['0-0', claimed];`,
   },
   'sold-out-for-ever': {
     defence: 'an instance forgets after a second that a voucher is sold out',
     trial: 'stock-comes-back',
     turnsRed: 'responses-match-database',
-    code: {
-      file: 'service/inventory/shared/sold-out-memory',
-      find: 'if (nowMs < known.askMs) return true;',
-      replace: 'return true;',
-    },
+    file: 'service/inventory/shared/sold-out-memory',
+    find: 'if (nowMs < known.askMs) return true;',
+    replace: 'return true;',
   },
   'stock-not-checked': {
     defence: 'MySQL takes stock only where there is some',
     trial: 'file-cut-last-unit',
     turnsRed: 'no-oversell',
-    code: {
-      file: 'service/orders/record-orders',
-      find: 'AND stock >= ?`, [count, voucherId, count]',
-      replace: '`, [count, voucherId]',
-    },
+    file: 'service/orders/record-orders',
+    find: 'AND stock >= ?`, [count, voucherId, count]',
+    replace: '`, [count, voucherId]',
   },
 } as const satisfies Record<string, Mutant>;
 export type MutantName = keyof typeof mutants;

@@ -5,11 +5,10 @@
 import { evidenceText } from '../../texts/evidence.ts';
 import type { Lab, Progress } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
-import { type ChangedCopy, changedCopy, checkChange } from './changed-copy.ts';
+import { type ChangedCopy, changedCopy, checkChange } from './change.ts';
 import { forgetTrials } from './forget-trials.ts';
-import { type Fate, firstNotHeld, violatedChecks } from './judge-trial.ts';
-import type { Mutant, TrialCheck } from './mutant.ts';
-import { type MutantName, mutants } from './mutants.ts';
+import { type Fate, firstNotHeld, type TrialCheck, violatedChecks } from './judge-trial.ts';
+import { type Mutant, type MutantName, mutants } from './mutants.ts';
 import { runTrial, type TrialResult, trialShape } from './run-trial.ts';
 import type { Trial } from './trial.ts';
 import { type TrialName, trials } from './trials.ts';
@@ -40,8 +39,8 @@ export interface MutantResult {
 /** @throws MUTANT_TEXT_MISSING before anything is started. */
 export function checkMutants(names: readonly MutantName[]): void {
   for (const name of names) {
-    const { code }: Mutant = mutants[name];
-    if (code) checkChange(name, code);
+    const mutant: Mutant = mutants[name];
+    if ('file' in mutant) checkChange(name, mutant);
   }
 }
 
@@ -119,7 +118,7 @@ async function runMutant(
 ): Promise<MutantResult> {
   const mutant: Mutant = mutants[name];
   const { defence, trial, turnsRed } = mutant;
-  const copy = mutant.code && changedCopy(name, mutant.code);
+  const copy = 'file' in mutant ? changedCopy(name, mutant) : undefined;
   if (copy) copies.push(copy);
   const played = await withMutant(lab, copy?.folder, mutant, () => play(lab, trial, signal));
   const { seconds } = played;
@@ -160,13 +159,13 @@ async function play(lab: Lab, name: TrialName, signal: AbortSignal): Promise<Pla
 async function withMutant<T>(
   lab: Lab,
   code: string | undefined,
-  { redis = {} }: Mutant,
+  mutant: Mutant,
   work: () => Promise<T>,
 ): Promise<T> {
   let before: Settings = {};
   try {
     await lab.serve({ ...trialShape, ...(code !== undefined && { code }) });
-    before = await configure(lab, redis);
+    if ('redis' in mutant) before = await configure(lab, mutant.redis);
     return await work();
   } finally {
     await forgetOrders(lab);

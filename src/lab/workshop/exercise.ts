@@ -1,11 +1,11 @@
 /** The contract of every exercise: a rung without some of its defences, for a learner to mend. */
 import type { RungName } from '../../service/ladder/rungs.ts';
-import type { CodeChange } from '../mutants/mutant.ts';
+import type { Change } from '../mutants/change.ts';
 
 export interface Exercise {
   readonly rung: RungName;
   /** How the sources of the project become those that the learner starts from. */
-  readonly changes: readonly CodeChange[];
+  readonly changes: readonly Change[];
   /** Commands of lockstep. Each must be as the ladder claims. */
   readonly plays: readonly string[];
   readonly contract: Contract;

@@ -1,4 +1,8 @@
-/** The six exercises of the workshop. Their texts are in docs/workshop/exercises.md. */
+/**
+ * The six exercises of the workshop. Each change is a mutant's too: of the final rung, or of a lock
+ * in test/mutants/lock-mutants.ts. Their texts are in docs/workshop/exercises.md.
+ */
+import { mutants } from '../mutants/mutants.ts';
 import type { Exercise } from './exercise.ts';
 
 export const exercises = {
@@ -37,7 +41,6 @@ return 'released'`,
       {
         file: 'service/locks/shared/watchdog',
         find: 'this.#timer ??= setInterval(() => this.#renewAll(), this.timeoutMs / 3).unref();',
-        replace: '',
       },
     ],
     plays: ['race lease-expires-during-sale --rung redis-reentrant', 'run redis-reentrant'],
@@ -49,7 +52,6 @@ return 'released'`,
       {
         file: 'service/inventory/fenced-insert',
         find: 'await checkFence(db, resourceOf(scope, order), fence);',
-        replace: '',
       },
     ],
     plays: ['race paused-holder --rung fenced', 'run fenced'],
@@ -57,28 +59,13 @@ return 'released'`,
   },
   'claim-the-rest': {
     rung: 'lua-stream',
-    changes: [
-      {
-        file: 'service/queues/shared/stream-reader',
-        find: 'if (performance.now() >= claimAt) return claim();',
-        replace: '',
-      },
-    ],
+    changes: [mutants['no-claim-loop']],
     plays: ['trial worker-dies', 'run lua-stream'],
     contract: { file: 'queues', rung: 'redis-commands' },
   },
   'harmless-retry': {
     rung: 'lua-stream',
-    changes: [
-      {
-        file: 'lua/sale/purchase.lua',
-        find: `local boughtId, boughtBy = string.match(bought[userId], '^(%d+):(.*)$')
-               if boughtBy == requestId then return { 'accepted', boughtId } end
-               return { 'already-ordered', boughtId }`,
-        replace: `local boughtId, boughtBy = string.match(bought[userId], '^(%d+):(.*)$')
-    if boughtBy ~= requestId then return { 'already-ordered', boughtId } end`,
-      },
-    ],
+    changes: [mutants['not-idempotent']],
     plays: ['trial answer-lost', 'run lua-stream'],
     contract: { file: 'inventories', rung: 'lua-stream' },
   },

@@ -2,8 +2,11 @@
  * The six bug hunts: defects of real shops, each put into the final rung. Their texts are in
  * docs/workshop/bug-hunts.md.
  */
-import type { CodeChange } from '../mutants/mutant.ts';
+import { labError } from '../errors.ts';
+import type { Change } from '../mutants/change.ts';
+import { mutants } from '../mutants/mutants.ts';
 import type { Contract, Exercise } from './exercise.ts';
+import { exerciseNames, exercises } from './exercises.ts';
 
 const script: Contract = { file: 'inventories', rung: 'lua-stream' };
 const stream: Contract = { file: 'queues', rung: 'redis-commands' };
@@ -11,7 +14,7 @@ const stream: Contract = { file: 'queues', rung: 'redis-commands' };
 const hunt = (
   plays: readonly string[],
   contract: Contract,
-  ...changes: readonly CodeChange[]
+  ...changes: readonly Change[]
 ): Exercise => ({ rung: 'lua-stream', plays, contract, changes });
 
 const purchase = 'lua/sale/purchase.lua';
@@ -61,7 +64,6 @@ export const hunts: readonly Exercise[] = [
     {
       file: 'service/queues/shared/stream-consumers',
       find: `import { randomUUID } from 'node:crypto';`,
-      replace: '',
     },
   ),
   hunt(['run lua-stream', 'trial row-refused'], stream, {
@@ -78,14 +80,26 @@ export const hunts: readonly Exercise[] = [
     find: 'return { id, voucherId, userId, requestId };',
     replace: 'return { id: String(Number(id)), voucherId, userId, requestId };',
   }),
-  hunt(['run lua-stream', 'trial worker-dies-after-dead-letter'], script, {
-    file: 'lua/sale/give-back.lua',
-    find: `if not bought or string.match(bought, '^(%d+):') ~= ARGV[1] then return 'already-given-back' end`,
-    replace: '',
-  }),
+  hunt(
+    ['run lua-stream', 'trial worker-dies-after-dead-letter'],
+    script,
+    mutants['compensates-twice'],
+  ),
 ];
 
 /** @param number from 1 */
 export const huntName = (number: number): string => `bug ${number}`;
 
 export const isHunt = (name: string): boolean => name.startsWith('bug ');
+
+const all = new Map<string, Exercise>([
+  ...Object.entries(exercises),
+  ...hunts.map((each, index) => [huntName(index + 1), each] as const),
+]);
+
+/** An exercise or a hunt. @throws UNKNOWN_EXERCISE */
+export function exerciseNamed(name: string): Exercise {
+  const exercise = all.get(name);
+  if (!exercise) throw labError('UNKNOWN_EXERCISE', name, exerciseNames);
+  return exercise;
+}

@@ -2,12 +2,9 @@
 
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { labError } from '../errors.ts';
-import { changedText, fileOfChange } from '../mutants/changed-copy.ts';
+import { changedText, fileOfChange, projectFolder } from '../mutants/change.ts';
 import type { Exercise } from './exercise.ts';
-
-export const projectFolder = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** From the project's folder. */
 export const filesOf = ({ changes }: Exercise): string[] => [

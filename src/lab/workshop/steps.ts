@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Language } from '../../texts/texts.ts';
+import { projectFolder } from '../mutants/change.ts';
 import { type Chapter, chaptersOf, plain } from './markdown.ts';
-import { projectFolder } from './mine.ts';
 
 export interface Choice {
   readonly letter: string;

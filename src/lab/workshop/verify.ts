@@ -3,17 +3,18 @@
  * races, its rush, and its part of the contract suite.
  */
 
-import { cpSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
 import type { Language } from '../../texts/texts.ts';
-import { labError } from '../errors.ts';
+import { compileCopy, copyProject, halfDone, projectFolder } from '../mutants/change.ts';
 import { reportFolderIn } from '../report/file-words.ts';
 import type { Answer } from '../stage/result.ts';
 import type { Contract, Exercise } from './exercise.ts';
-import { exerciseNamed } from './find-exercise.ts';
-import { type Mine, projectFolder } from './mine.ts';
+import { exerciseNamed } from './hunts.ts';
+import type { Mine } from './mine.ts';
+import { runTests } from './run-tests.ts';
 import { workshopTexts } from './texts.ts';
 
 /** A project whose commands are run: this one, or a copy of it. */
@@ -42,11 +43,7 @@ export interface Seen {
   readonly replay?: string | undefined;
 }
 
-const copied = ['src', 'lua', 'nginx', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
-const page = 'dist/page/client';
-
-/** What is not used yet is no error. */
-const halfDone = ['--noUnusedLocals', 'false', '--noUnusedParameters', 'false'];
+const copied = ['src', 'nginx', 'test', 'tsconfig.json', 'vitest.config.ts'];
 
 export const theProject = (runsFolder: string): Project => ({
   folder: projectFolder,
@@ -59,12 +56,9 @@ export async function copyOf(mine: Mine, runsFolder: string): Promise<Project> {
   const { copyFolder } = mine;
   const folder = join(copyFolder, 'code');
   rmSync(folder, { recursive: true, force: true });
-  for (const path of [...copied, page])
-    cpSync(join(projectFolder, path), join(folder, path), { recursive: true });
-  symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'));
+  copyProject(folder, copied);
   mine.copyInto(folder, name, exerciseNamed(name));
-  const compiled = await execa('node_modules/.bin/tsc', halfDone, { cwd: folder, reject: false });
-  if (compiled.exitCode !== 0) throw labError('CANNOT_COMPILE', compiled.stdout);
+  await compileCopy(folder, halfDone);
   const env = { LOCKSTEP_LAB: join(copyFolder, 'lab'), LOCKSTEP_RUNS: runsFolder };
   return { folder, env: { ...env, LOCKSTEP_PROGRAM: 'npx lockstep mine' } };
 }
@@ -119,41 +113,17 @@ const answers: Readonly<Record<number, Answer>> = { 0: 'yes', 1: 'no' };
 
 const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
 
-const Report = z.object({
-  testResults: z.array(
-    z.object({ assertionResults: z.array(z.object({ title: z.string(), status: z.string() })) }),
-  ),
-});
-
 async function verifyContract({ folder }: Project, contract: Contract): Promise<Seen> {
   const { file, rung } = contract;
-  const report = join(folder, 'contract.json');
-  const path = `test/contracts/${file}.test.ts`;
   /** How the full names of its tests begin. */
   const subject = file === 'queues' ? `the queue of ${rung}` : rung;
-  const chosen = [
-    '--testNamePattern',
-    `^${subject} `,
-    '--reporter',
-    'json',
-    '--outputFile',
-    report,
-  ];
-  const { stderr } = await execa(
-    'node_modules/.bin/vitest',
-    ['run', '--project', 'contracts', path, ...chosen],
-    { cwd: folder, env: file === 'locks' ? { LOCKS: subject } : {}, reject: false },
-  );
-  if (!existsSync(report)) {
-    const play = nameOf(contract, 'en');
-    const reasons = [lastLine(stderr)];
-    const inChinese = { play: nameOf(contract, 'zh'), reasons };
-    return { play, answer: 'unknown', reasons, inChinese };
-  }
-  const { testResults } = Report.parse(JSON.parse(readFileSync(report, 'utf8')));
-  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
-  const run = tests.filter(({ status }) => ['passed', 'failed'].includes(status));
-  return seenOf(contract, run);
+  const locks = file === 'locks' ? { LOCKS: subject } : {};
+  const path = `test/contracts/${file}.test.ts`;
+  const { tests, printed } = await runTests(folder, path, `^${subject} `, locks);
+  if (tests) return seenOf(contract, tests);
+  const reasons = [lastLine(printed)];
+  const inChinese = { play: nameOf(contract, 'zh'), reasons };
+  return { play: nameOf(contract, 'en'), answer: 'unknown', reasons, inChinese };
 }
 
 type Test = { readonly title: string; readonly status: string };
