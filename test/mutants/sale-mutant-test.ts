@@ -21,7 +21,7 @@ export function testSaleMutants(names: readonly MutantName[]): void {
       const [result] = await runMutants(lab(), [name], signal, () => {});
       const text = result ? judgeMutants([result]).reasons.join('\n') : '';
       expect(result, text).toMatchObject({ mutant: name, fate: 'red', real: { verdict: 'held' } });
-      expect(result?.turnsRed).toBe(mutants[name].turnsRed);
+      expect(result?.violated).toContain(mutants[name].turnsRed);
       expect(await withConnections(lab(), leftovers)).toEqual(before);
     },
     240_000,

@@ -2,10 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type Change, changedText, fileOfChange } from '../../src/lab/mutants/change.ts';
-import { judgeMutants } from '../../src/lab/mutants/judge-mutants.ts';
-import { judgeTrial } from '../../src/lab/mutants/judge-trial.ts';
+import { judgeMutants, type MutantResult } from '../../src/lab/mutants/judge-mutants.ts';
 import { type Mutant, mutants } from '../../src/lab/mutants/mutants.ts';
-import type { MutantResult } from '../../src/lab/mutants/run-mutants.ts';
+import { judgeTrial } from '../../src/lab/mutants/run-trial.ts';
 import { type TrialName, trials } from '../../src/lab/mutants/trials.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { ladder } from '../../src/service/ladder/rungs.ts';
@@ -59,9 +58,8 @@ test('a trial is judged by every check, but for what its fault breaks on every r
 });
 
 const result: MutantResult = {
-  ...{ mutant: 'no-claim-loop', defence: 'idle orders are claimed', trial: 'worker-dies' },
-  ...{ fault: 'the worker is killed', fate: 'red', turnsRed: 'orders-settle' },
-  ...{ violated: ['orders-settle'], evidence: 'still queued: order 5', seconds: 24.25 },
+  ...{ mutant: 'no-claim-loop', fate: 'red', violated: ['orders-settle'] },
+  ...{ evidence: 'still queued: order 5', seconds: 24.25 },
   real: { verdict: 'held', seconds: 3, evidence: '' },
 };
 

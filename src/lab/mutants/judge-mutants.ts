@@ -1,7 +1,30 @@
 /** The results of mutants as one result: each must be red, and the real rung must hold. Pure. */
+import type { Verdict } from '../../service/domain.ts';
 import { countBy } from '../stage/count-by.ts';
 import type { Judged, Table } from '../stage/result.ts';
-import type { MutantResult } from './run-mutants.ts';
+import { type MutantName, mutants } from './mutants.ts';
+import type { TrialCheck } from './run-trial.ts';
+import { trials } from './trials.ts';
+
+/** Of the real rung under the fault of a mutant. */
+export interface RealRun {
+  readonly verdict: Verdict;
+  readonly seconds: number;
+  /** Why it did not hold; empty otherwise. */
+  readonly evidence: string;
+}
+
+export interface MutantResult {
+  readonly mutant: MutantName;
+  /** Its check saw it, or did not; `unknown` when nothing is proven. */
+  readonly fate: 'red' | 'survived' | 'unknown';
+  /** The checks that were violated; more than one defence may be behind another. */
+  readonly violated: readonly TrialCheck[];
+  readonly evidence: string;
+  /** Until it was judged. */
+  readonly seconds: number;
+  readonly real: RealRun;
+}
 
 export function judgeMutants(results: readonly MutantResult[]): Judged {
   const { red = 0, survived = 0, unknown = 0 } = countBy(results.map(({ fate }) => fate));
@@ -16,13 +39,15 @@ export function judgeMutants(results: readonly MutantResult[]): Judged {
     reasons: results.flatMap(problems),
     figures: { red, survived, unknown },
     tables: [shortTable(results), wholeTable(results)],
-    faults: countBy(results.map(({ fault }) => fault)),
+    faults: countBy(results.map(({ mutant }) => faultOf(mutant))),
     facts: [],
   };
 }
 
 const fixed = (seconds: number): string => seconds.toFixed(1);
-const seen = ({ fate, turnsRed }: MutantResult): string => (fate === 'red' ? turnsRed : fate);
+const faultOf = (name: MutantName): string => trials[mutants[name].trial].fault.en;
+const seen = ({ mutant, fate }: MutantResult): string =>
+  fate === 'red' ? mutants[mutant].turnsRed : fate;
 
 const legend = {
   'check that went red': {
@@ -60,22 +85,23 @@ const wholeTable = (results: readonly MutantResult[]): Table => ({
     ...['real rung', 'all that was violated', 'evidence'],
   ],
   rows: results.map((result) => {
-    const { mutant, defence, fault, seconds, real, violated, evidence } = result;
+    const { mutant, seconds, real, violated, evidence } = result;
     const held = `${real.verdict} (${fixed(real.seconds)} s)`;
-    const why = [violated.join(', '), evidence];
-    return [mutant, defence, fault, seen(result), fixed(seconds), held, ...why];
+    const about = [mutant, mutants[mutant].defence, faultOf(mutant)];
+    return [...about, seen(result), fixed(seconds), held, violated.join(', '), evidence];
   }),
 });
 
 /** What is not as expected, and what it means. */
 function problems(result: MutantResult): string[] {
-  const { mutant, defence, fault, fate, turnsRed, violated, evidence, real } = result;
+  const { mutant, fate, violated, evidence, real } = result;
+  const { defence, turnsRed } = mutants[mutant];
   const others = violated.length > 0 ? `, only ${violated.join(', ')}` : '';
   const found: string[] = [];
   if (fate === 'survived')
     found.push(
       `${mutant} survived, so this is not tested: ${defence}. ${turnsRed} held${others}. ` +
-        `The fault: ${fault}.`,
+        `The fault: ${faultOf(mutant)}.`,
     );
   if (fate === 'unknown') found.push(`${mutant} is unknown: ${evidence}`);
   if (real.verdict !== 'held')

@@ -3,7 +3,7 @@
  * must see it, under the fault that the defence is for.
  */
 import type { Change } from './change.ts';
-import type { TrialCheck } from './judge-trial.ts';
+import type { TrialCheck } from './run-trial.ts';
 import type { TrialName } from './trials.ts';
 
 interface Defended {

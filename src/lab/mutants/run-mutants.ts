@@ -2,39 +2,28 @@
  * Runs mutants: each trial on the real rung first, then on every mutant that it is for. A mutant is
  * a copy of the compiled service with one change, and the lab's service is started from it.
  */
+import type { Connections } from '../../service/connections/connections.ts';
+import { type RowDataPacket, select } from '../../service/connections/mysql.ts';
+import type { ShardKeys } from '../../service/connections/sale-keys.ts';
+import { fieldOf } from '../../service/queues/shared/order-fields.ts';
 import { evidenceText } from '../../texts/evidence.ts';
 import type { Lab, Progress } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
+import type { Experiment } from '../stage/experiment.ts';
 import { type ChangedCopy, changedCopy, checkChange } from './change.ts';
-import { forgetTrials } from './forget-trials.ts';
-import { type Fate, firstNotHeld, type TrialCheck, violatedChecks } from './judge-trial.ts';
+import { judgeMutants, type MutantResult, type RealRun } from './judge-mutants.ts';
 import { type Mutant, type MutantName, mutants } from './mutants.ts';
-import { runTrial, type TrialResult, trialShape } from './run-trial.ts';
-import type { Trial } from './trial.ts';
-import { type TrialName, trials } from './trials.ts';
+import { firstNotHeld, runTrial, type TrialFinding, trialShape, trialTitle } from './run-trial.ts';
+import type { TrialName } from './trials.ts';
 
-export interface RealRun {
-  readonly verdict: 'held' | 'violated' | 'unknown';
-  readonly seconds: number;
-  /** Why it did not hold; empty otherwise. */
-  readonly evidence: string;
-}
-
-export interface MutantResult {
-  readonly mutant: MutantName;
-  readonly defence: string;
-  readonly trial: TrialName;
-  readonly fault: string;
-  readonly fate: Fate;
-  readonly turnsRed: TrialCheck;
-  /** The checks that were violated; more than one defence may be behind another. */
-  readonly violated: readonly TrialCheck[];
-  readonly evidence: string;
-  /** Until it was judged. */
-  readonly seconds: number;
-  /** The real rung under the same fault. */
-  readonly real: RealRun;
-}
+export const mutantTrials: Experiment<{ readonly names: readonly MutantName[] }> = {
+  about: {
+    en: 'one defence of the final rung is removed at a time: a check must turn red',
+    zh: '每次拆掉最后一级的一道防线：必须有一项检查变红',
+  },
+  play: async ({ lab, signal, emit }, { names }) =>
+    judgeMutants(await runMutants(lab, names, signal, (text) => emit({ kind: 'note', text }))),
+};
 
 /** @throws MUTANT_TEXT_MISSING before anything is started. */
 export function checkMutants(names: readonly MutantName[]): void {
@@ -58,7 +47,8 @@ export async function runMutants(
     const results: MutantResult[] = [];
     for (const name of names) {
       signal.throwIfAborted();
-      const result = await runMutant(lab, name, real, copies, signal);
+      const played = await playMutant(lab, name, copies, signal);
+      const result = resultOf(name, played, real.get(mutants[name].trial) ?? neverPlayed);
       results.push(result);
       progress(mutantLine(result));
     }
@@ -71,19 +61,17 @@ export async function runMutants(
   }
 }
 
-type RealRuns = ReadonlyMap<TrialName, RealRun>;
-
 async function playOnReal(
   lab: Lab,
   names: readonly MutantName[],
   signal: AbortSignal,
   progress: Progress,
-): Promise<RealRuns> {
-  const runs = new Map<TrialName, RealRun>();
+): Promise<ReadonlyMap<TrialName, Played>> {
+  const runs = new Map<TrialName, Played>();
   await lab.ensure(trialShape);
   for (const trial of new Set(names.map((name) => mutants[name].trial))) {
     signal.throwIfAborted();
-    const run = await runReal(lab, trial, signal);
+    const run = await play(lab, trial, signal);
     runs.set(trial, run);
     progress(`${trial}, real rung: ${run.verdict} after ${run.seconds.toFixed(1)} s`);
     if (run.evidence !== '') progress(`  ${run.evidence}`);
@@ -91,7 +79,8 @@ async function playOnReal(
   return runs;
 }
 
-export function mutantLine({ mutant, fate, turnsRed, violated, seconds, evidence }: MutantResult) {
+function mutantLine({ mutant, fate, violated, seconds, evidence }: MutantResult): string {
+  const { turnsRed } = mutants[mutant];
   const after = `after ${seconds.toFixed(1)} s`;
   if (fate === 'red') return `${mutant}: ${turnsRed} is red ${after}`;
   const seen = violated.length > 0 ? `red: ${violated.join(', ')}` : 'all checks held';
@@ -99,74 +88,54 @@ export function mutantLine({ mutant, fate, turnsRed, violated, seconds, evidence
   return `${mutant}: unknown ${after}; ${evidence}`;
 }
 
-async function runReal(lab: Lab, name: TrialName, signal: AbortSignal): Promise<RealRun> {
-  const played = await play(lab, name, signal);
-  const { seconds } = played;
-  if ('error' in played) return { verdict: 'unknown', seconds, evidence: played.error };
-  const bad = firstNotHeld(played.findings);
-  if (!bad) return { verdict: 'held', seconds, evidence: '' };
-  const found = `${bad.check}: ${evidenceText('en', ...bad.evidence)}`;
-  return { verdict: bad.verdict, seconds, evidence: found };
-}
-
-async function runMutant(
-  lab: Lab,
-  name: MutantName,
-  runs: RealRuns,
-  copies: ChangedCopy[],
-  signal: AbortSignal,
-): Promise<MutantResult> {
-  const mutant: Mutant = mutants[name];
-  const { defence, trial, turnsRed } = mutant;
-  const copy = 'file' in mutant ? changedCopy(name, mutant) : undefined;
-  if (copy) copies.push(copy);
-  const played = await withMutant(lab, copy?.folder, mutant, () => play(lab, trial, signal));
-  const { seconds } = played;
-  const real = runs.get(trial) ?? neverPlayed;
-  const about = {
-    mutant: name,
-    defence,
-    trial,
-    fault: trials[trial].fault.en,
-    turnsRed,
-    real,
-    seconds,
-  };
-  if ('error' in played) return { ...about, fate: 'unknown', violated: [], evidence: played.error };
-  const violated = violatedChecks(played.findings);
-  const expected = played.findings.find(({ check }) => check === turnsRed);
+function resultOf(mutant: MutantName, played: Played, real: RealRun): MutantResult {
+  const { findings, seconds } = played;
+  const about = { mutant, seconds, real };
+  if (!findings) return { ...about, fate: 'unknown', violated: [], evidence: played.evidence };
+  const bad = findings.filter(({ verdict }) => verdict === 'violated');
+  const violated = bad.map(({ check }) => check);
+  const expected = findings.find(({ check }) => check === mutants[mutant].turnsRed);
   const evidence = evidenceText('en', ...(expected?.evidence ?? []));
-  return { ...about, fate: violated.includes(turnsRed) ? 'red' : 'survived', violated, evidence };
+  const fate = expected?.verdict === 'violated' ? 'red' : 'survived';
+  return { ...about, fate, violated, evidence };
 }
 
 const neverPlayed: RealRun = { verdict: 'unknown', seconds: 0, evidence: 'it was not played' };
 
-type Playing = TrialResult | { readonly error: string; readonly seconds: number };
+interface Played extends RealRun {
+  /** Undefined when the moment that decides was not reached. */
+  readonly findings?: readonly TrialFinding[];
+}
 
-async function play(lab: Lab, name: TrialName, signal: AbortSignal): Promise<Playing> {
-  const trial: Trial = trials[name];
+async function play(lab: Lab, name: TrialName, signal: AbortSignal): Promise<Played> {
   const startedAt = performance.now();
   try {
-    return await runTrial(lab, name, trial, signal);
+    const { findings, seconds } = await runTrial(lab, name, signal);
+    const bad = firstNotHeld(findings);
+    const evidence = bad ? `${bad.check}: ${evidenceText('en', ...bad.evidence)}` : '';
+    return { verdict: bad?.verdict ?? 'held', seconds, evidence, findings };
   } catch (error) {
     signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
-    return { error: why, seconds: (performance.now() - startedAt) / 1_000 };
+    const evidence = error instanceof Error ? error.message : String(error);
+    return { verdict: 'unknown', seconds: (performance.now() - startedAt) / 1_000, evidence };
   }
 }
 
 /** Afterwards its orders and its settings are gone. */
-async function withMutant<T>(
+async function playMutant(
   lab: Lab,
-  code: string | undefined,
-  mutant: Mutant,
-  work: () => Promise<T>,
-): Promise<T> {
+  name: MutantName,
+  copies: ChangedCopy[],
+  signal: AbortSignal,
+): Promise<Played> {
+  const mutant: Mutant = mutants[name];
+  const copy = 'file' in mutant ? changedCopy(name, mutant) : undefined;
+  if (copy) copies.push(copy);
   let before: Settings = {};
   try {
-    await lab.serve({ ...trialShape, ...(code !== undefined && { code }) });
+    await lab.serve({ ...trialShape, ...(copy && { code: copy.folder }) });
     if ('redis' in mutant) before = await configure(lab, mutant.redis);
-    return await work();
+    return await play(lab, mutant.trial, signal);
   } finally {
     await forgetOrders(lab);
     await configure(lab, before);
@@ -195,4 +164,37 @@ async function forgetOrders(lab: Lab): Promise<void> {
     for (const { orders, queued } of connections.saleKeys.shards)
       await connections.redis('admin').del(orders, queued);
   });
+}
+
+/**
+ * Removes the vouchers of all trials from both stores, once no process of a mutant runs: a mutant
+ * damages its voucher on purpose, and `reconcile` would find that in the lab afterwards.
+ */
+async function forgetTrials(connections: Connections): Promise<void> {
+  const pool = connections.mysql();
+  const rows = await select<RowDataPacket & { id: string }>(
+    pool,
+    'SELECT CAST(id AS CHAR) AS id FROM vouchers WHERE title LIKE ?',
+    [`${trialTitle}%`],
+  );
+  const ids = rows.map(({ id }) => id);
+  if (ids.length === 0) return;
+  for (const table of ['orders', 'seckill_stock', 'lab_options'])
+    await pool.query(`DELETE FROM ${table} WHERE voucher_id IN (?)`, [ids]);
+  await pool.query('DELETE FROM vouchers WHERE id IN (?)', [ids]);
+  for (const shard of connections.saleKeys.shards) await forgetIn(connections, shard, ids);
+}
+
+async function forgetIn(
+  connections: Connections,
+  { voucher, buyers, about, orders, dead, queued }: ShardKeys,
+  ids: readonly string[],
+): Promise<void> {
+  const redis = connections.redis('admin');
+  for (const id of ids) await redis.unlink(voucher(id), buyers(id), about(id));
+  for (const stream of [orders, dead])
+    for (const [entryId, fields] of await redis.xrange(stream, '-', '+'))
+      if (ids.includes(fieldOf(fields, 'voucherId') ?? '')) await redis.xdel(stream, entryId);
+  for (const [orderId, note] of Object.entries(await redis.hgetall(queued)))
+    if (ids.includes(note.split(':')[0] ?? '')) await redis.hdel(queued, orderId);
 }

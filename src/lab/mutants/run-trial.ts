@@ -1,13 +1,18 @@
-/** Plays a trial on the service that the lab runs now, and judges it. */
+/** Plays a trial on the service that the lab runs now: the final rung, or a mutant. */
+import { audit } from '../../service/audit/audit.ts';
+import type { Facts } from '../../service/audit/facts.ts';
+import { evidenceOf } from '../../service/audit/finding.ts';
+import type { CheckName, Verdict } from '../../service/domain.ts';
 import type { ladder } from '../../service/ladder/rungs.ts';
+import { evidenceText } from '../../texts/evidence.ts';
+import type { LabEvidence } from '../../texts/evidence-en.ts';
+import type { Language } from '../../texts/texts.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
+import type { Experiment } from '../stage/experiment.ts';
 import { withStage } from '../stage/stage.ts';
-import { trialTitle } from './forget-trials.ts';
-import { judgeTrial, type TrialFinding } from './judge-trial.ts';
-import type { Trial } from './trial.ts';
-import { TrialStage } from './trial-stage.ts';
-import type { TrialName } from './trials.ts';
+import { type Trial, TrialStage } from './trial-stage.ts';
+import { type TrialName, trials } from './trials.ts';
 
 const rung: keyof typeof ladder = 'lua-stream';
 
@@ -23,13 +28,16 @@ export interface TrialResult {
   readonly findings: readonly TrialFinding[];
 }
 
+/** The title of a trial's voucher begins with it. */
+export const trialTitle = 'mutants, ';
+
 /** @throws TRIAL_NOT_PLAYED, DEADLINE_PASSED: the moment that decides was not reached. */
 export async function runTrial(
   lab: Lab,
   name: TrialName,
-  trial: Trial,
   signal: AbortSignal,
 ): Promise<TrialResult> {
+  const trial: Trial = trials[name];
   const startedAt = performance.now();
   return withStage(lab, signal, async (stage) => {
     await stage.connect(); // A mutant may not be ready, by its own word.
@@ -42,3 +50,69 @@ export async function runTrial(
     return { findings, seconds: (performance.now() - startedAt) / 1_000 };
   });
 }
+
+/** A check of the audit; or that every accepted order leaves the queue, which the audit awaits. */
+export type TrialCheck = CheckName | 'orders-settle';
+
+export interface TrialFinding {
+  readonly check: TrialCheck;
+  readonly verdict: Verdict;
+  /** The case that proves it, or the reason why it is not known; empty when the check held. */
+  readonly evidence: readonly LabEvidence[];
+}
+
+/** Every check of the audit, but for what the fault breaks on every rung. */
+export function judgeTrial(
+  facts: Facts,
+  isSettled: boolean,
+  { breaks = {} }: Pick<Trial, 'breaks'>,
+): TrialFinding[] {
+  const { findings } = audit(facts);
+  const judged = findings.filter(({ check }) => !Object.hasOwn(breaks, check));
+  const queued = facts.redis?.queued.join(', ');
+  return [
+    isSettled
+      ? { check: 'orders-settle', verdict: 'held', evidence: [] }
+      : {
+          check: 'orders-settle',
+          verdict: 'violated',
+          evidence: [['orders-never-settled', queued]],
+        },
+    ...judged.map((each) => ({ ...each, evidence: evidenceOf(each) })),
+  ];
+}
+
+/** The first finding that did not hold, a violated one before an unknown one. */
+export const firstNotHeld = (findings: readonly TrialFinding[]): TrialFinding | undefined =>
+  findings.find(({ verdict }) => verdict === 'violated') ??
+  findings.find(({ verdict }) => verdict === 'unknown');
+
+interface TrialOptions {
+  readonly name: TrialName;
+  /** Of the fault and of what the audit found. */
+  readonly language: Language;
+}
+
+/** On the service as it is. */
+export const trialExperiment: Experiment<TrialOptions> = {
+  about: {
+    en: 'lua-stream, under one fault at the moment that decides',
+    zh: 'lua-stream，在决定成败的那一刻注入一次故障',
+  },
+  async play(stage, { name, language }) {
+    const fault = trials[name].fault[language];
+    await stage.serve(trialShape);
+    stage.note(language === 'zh' ? `故障：${fault}` : `the fault: ${fault}`);
+    const { findings, seconds } = await runTrial(stage.lab, name, stage.signal);
+    const notHeld = findings.filter(({ verdict }) => verdict !== 'held');
+    return {
+      verdict: firstNotHeld(findings)?.verdict ?? 'held',
+      reasons: notHeld.map(
+        ({ check, evidence }) => `${check}: ${evidenceText(language, ...evidence)}`,
+      ),
+      figures: { seconds: Number(seconds.toFixed(1)) },
+      faults: { [fault]: 1 },
+      facts: [],
+    };
+  },
+};

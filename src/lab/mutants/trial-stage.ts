@@ -1,4 +1,7 @@
-/** What a trial does: users buy, a worker stops at a checkpoint, a fault is injected. */
+/**
+ * The contract of every trial: a sale, and a fault at the moment that decides. On its stage users
+ * buy, a worker stops at a checkpoint, a fault is injected.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { collectFacts } from '../../service/audit/collect.ts';
@@ -6,13 +9,25 @@ import type { Attempt, Facts } from '../../service/audit/facts.ts';
 import { readHistory } from '../../service/audit/read-history.ts';
 import type { Connections } from '../../service/connections/connections.ts';
 import { type RowDataPacket, select } from '../../service/connections/mysql.ts';
+import type { CheckName } from '../../service/domain.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { Lab } from '../environment/lab.ts';
 import { labError } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
 import { type Arrival, workerLane } from '../stage/lane-messages.ts';
 import type { Lane, Player } from '../stage/player.ts';
+import type { Bilingual } from '../stage/result.ts';
 import type { Sending, Stage } from '../stage/stage.ts';
+
+export interface Trial {
+  /** The fault, for people. */
+  readonly fault: Bilingual;
+  readonly stock: number;
+  /** What the fault breaks on every rung, and so is not judged: the check, and why. */
+  readonly breaks?: Readonly<Partial<Record<CheckName, string>>>;
+  /** @throws when the moment that decides was not reached: then nothing is proven. */
+  readonly play: (stage: TrialStage) => Promise<void>;
+}
 
 /** After the last fault is mended. The real rung needs a few seconds, also on a slow machine. */
 const settlesWithinMs = 30_000;
@@ -111,13 +126,6 @@ export class TrialStage {
     return this.#stage.until(description, happensWithinMs, condition, everyMs);
   }
 
-  /** The status of the order in MySQL; undefined when MySQL does not have it. */
-  async statusOf(orderId: string): Promise<string | undefined> {
-    const sql = 'SELECT status FROM orders WHERE id = ?';
-    const [row] = await select<{ status: string }>(this.connections.mysql(), sql, [orderId]);
-    return row?.status;
-  }
-
   /** Whether Redis has this user as a buyer. */
   async isBuyer(userId: string): Promise<boolean> {
     const { buyers } = this.connections.saleKeys.of(this.voucherId);
@@ -144,8 +152,9 @@ export class TrialStage {
 
   /** Recorded, and acknowledged. @throws DEADLINE_PASSED */
   async recorded(orderId: string): Promise<void> {
+    const sql = "SELECT id FROM orders WHERE id = ? AND status = 'confirmed'";
     await this.until(`order ${orderId} to be recorded`, async () => {
-      const isRecorded = (await this.statusOf(orderId)) === 'confirmed';
+      const isRecorded = (await select(this.connections.mysql(), sql, [orderId])).length > 0;
       return isRecorded && !(await this.#queued()).includes(orderId);
     });
   }
