@@ -4,8 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exerciseNames } from '../dist/lab/workshop/exercises.js';
-import { hunts } from '../dist/lab/workshop/hunts.js';
+import { exerciseNames, hunts } from '../dist/lab/workshop/exercises.js';
 import './on-node.mjs';
 
 const home = mkdtempSync(join(tmpdir(), 'lockstep-workshop-'));

@@ -1,30 +1,42 @@
 /** `exercise`, `hunt-bug`, `mine` and `verify`: a learner begins an exercise, and plays it. */
 import { z } from 'zod';
 import { json, language, list } from '../lab/commands/options.ts';
-import { commandRow, entry } from '../lab/commands/row.ts';
+import { commandRow } from '../lab/commands/row.ts';
 import type { WorkFolders } from '../lab/environment/work-folders.ts';
 import { colons } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import { exerciseNames } from '../lab/workshop/exercises.ts';
-import { exerciseNamed, huntName, hunts, isHunt } from '../lab/workshop/hunts.ts';
+import type { Bilingual } from '../lab/stage/result.ts';
+import {
+  exerciseNamed,
+  exerciseNames,
+  huntName,
+  hunts,
+  isHunt,
+} from '../lab/workshop/exercises.ts';
 import { terminalText } from '../lab/workshop/markdown.ts';
 import { filesOf, Mine } from '../lab/workshop/mine.ts';
-import { readProgress, saveProgress } from '../lab/workshop/progress.ts';
+import { readProgress, type Seen, saveProgress } from '../lab/workshop/progress.ts';
 import { marks, seenIn, seenWords } from '../lab/workshop/step-text.ts';
 import { taskNamed } from '../lab/workshop/tasks.ts';
 import { languageOption, workshopTexts } from '../lab/workshop/texts.ts';
-import { copyOf, runOn, type Seen, verify } from '../lab/workshop/verify.ts';
+import { copyOf, runOn, verify } from '../lab/workshop/verify.ts';
 import { flag, wholeNumber } from '../service/operate/words.ts';
 import type { Language } from '../texts/texts.ts';
 import { type AddCommand, command } from './command.ts';
 import { fromHere, print, progress, setExitCode } from './output.ts';
 
-const again = entry({
-  schema: flag,
-  en: 'anew; what you wrote is kept beside it',
-  zh: '从头开始；你写的会留在旁边',
+/** What `--solution` shows is not the same for an exercise and a hunt. */
+const optionsWith = (solution: Bilingual) => ({
+  list,
+  solution: { schema: flag, ...solution },
+  again: {
+    schema: flag,
+    en: 'anew; what you wrote is kept beside it',
+    zh: '从头开始；你写的会留在旁边',
+  },
+  hint: { schema: flag, en: 'one hint more', zh: '再给一条提示' },
+  language,
 });
-const hint = entry({ schema: flag, en: 'one hint more', zh: '再给一条提示' });
 
 const exerciseRow = commandRow({
   name: 'exercise',
@@ -39,17 +51,10 @@ const exerciseRow = commandRow({
       zh: '不写名字就全部列出来',
     },
   },
-  options: {
-    list,
-    solution: {
-      schema: flag,
-      en: 'the files as the project has them, and why',
-      zh: '项目里的原文件，以及为什么',
-    },
-    again,
-    hint,
-    language,
-  },
+  options: optionsWith({
+    en: 'the files as the project has them, and why',
+    zh: '项目里的原文件，以及为什么',
+  }),
 });
 
 export const addExercise = command(exerciseRow, (folders, { name, list, ...options }) =>
@@ -71,17 +76,10 @@ const huntRow = commandRow({
       zh: `1 到 ${hunts.length}；不写就全部列出来`,
     },
   },
-  options: {
-    list,
-    solution: {
-      schema: flag,
-      en: 'the files as the project has them, and the defect',
-      zh: '项目里的原文件，以及缺陷是什么',
-    },
-    again,
-    hint,
-    language,
-  },
+  options: optionsWith({
+    en: 'the files as the project has them, and the defect',
+    zh: '项目里的原文件，以及缺陷是什么',
+  }),
 });
 
 export const addHuntBug = command(huntRow, (folders, { number, list, ...options }) => {

@@ -4,7 +4,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { Lab } from '../../src/lab/environment/lab.ts';
 import {
   type Change,
@@ -40,43 +40,42 @@ export function expectRed(message: string, { says = '' }: LockMutant): void {
   expect(message).toContain(says);
 }
 
-export interface Mutation {
-  /** @returns what the test said: `passed`, or the message of its failure. */
-  fate(mutant: LockMutant): Promise<string>;
-  /** Also stops the servers of a run that failed. */
-  remove(): Promise<void>;
+/** One copy of the project for all of them, so that its servers are installed once. */
+export function testLockMutants(mutants: readonly LockMutant[]): void {
+  const folder = copySources('nginx', 'test', 'vitest.config.ts');
+  afterAll(async () => {
+    await Lab.stop(testLabFolder(folder, 'mariadb', 1)); // Of a run that failed.
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  describe.each(mutants.map((mutant) => [mutant.name, mutant] as const))('when %s', (_, mutant) => {
+    test(`it fails: ${mutant.turnsRed}`, { timeout: 240_000 }, async () => {
+      expectRed(await fateIn(folder, mutant), mutant);
+    });
+  });
 }
 
-/** One copy of the project for all mutants, so that its servers are installed once. */
-export function mutation(): Mutation {
-  const folder = copySources('nginx', 'test', 'vitest.config.ts');
-  return {
-    fate: async (mutant) => {
-      const file = join(folder, fileOfChange(mutant, 'src'));
-      const original = readFileSync(file, 'utf8');
-      writeFileSync(file, changedText(mutant.name, original, mutant));
-      try {
-        if (!mutant.turnsRed.startsWith('unit/')) await compileCopy(folder, halfDone);
-        return await run(folder, mutant);
-      } finally {
-        writeFileSync(file, original);
-      }
-    },
-    remove: async () => {
-      await Lab.stop(testLabFolder(folder, 'mariadb', 1));
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+/** @returns what its test said: `passed`, or the message of its failure. */
+async function fateIn(folder: string, mutant: LockMutant): Promise<string> {
+  const file = join(folder, fileOfChange(mutant, 'src'));
+  const original = readFileSync(file, 'utf8');
+  writeFileSync(file, changedText(mutant.name, original, mutant));
+  try {
+    if (!mutant.turnsRed.startsWith('unit/')) await compileCopy(folder, halfDone);
+    return await run(folder, mutant);
+  } finally {
+    writeFileSync(file, original);
+  }
 }
 
 /** Runs one test of the copy. @throws unless this test, and no other, was run. */
 async function run(folder: string, mutant: LockMutant): Promise<string> {
-  const { file, test } = testOf(mutant);
-  const escaped = test.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const { file, test: title } = testOf(mutant);
+  const escaped = title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   const name = `^${escaped.replaceAll(' ', '( > | )')}$`; // The first one stands between titles.
   const { tests = [], printed } = await runTests(folder, file, name);
   const [own] = tests;
-  if (tests.length !== 1 || own?.fullName !== test)
-    throw new Error(`${file} did not run "${test}":\n${printed}`);
+  if (tests.length !== 1 || own?.fullName !== title)
+    throw new Error(`${file} did not run "${title}":\n${printed}`);
   return own.status === 'passed' ? 'passed' : (own.failureMessages?.[0] ?? '');
 }

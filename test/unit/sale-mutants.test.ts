@@ -1,4 +1,4 @@
-/** The mutants of the final rung: each can be made, and what a trial found is told. */
+/** The mutants: each can be made. Those of the final rung: what a trial found is told. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type Change, changedText, fileOfChange } from '../../src/lab/mutants/change.ts';
@@ -8,6 +8,7 @@ import { judgeTrial } from '../../src/lab/mutants/run-trial.ts';
 import { type TrialName, trials } from '../../src/lab/mutants/trials.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { ladder } from '../../src/service/ladder/rungs.ts';
+import { lockMutants } from '../mutants/lock-mutants.ts';
 import { facts, row } from './facts.ts';
 
 const all: [string, Mutant][] = Object.entries(mutants);
@@ -15,9 +16,14 @@ const ofCode = all.flatMap(([name, mutant]) => ('file' in mutant ? [[name, mutan
 const read = (change: Change): string =>
   readFileSync(new URL(`../../${fileOfChange(change, 'src')}`, import.meta.url), 'utf8');
 
-test.each(ofCode)('%s: one place of the source has its text', (name, change) => {
-  expect(changedText(name, read(change), change)).not.toBe(read(change));
-});
+const ofLocks = lockMutants.map((mutant) => [mutant.name, mutant] as const);
+
+test.each<readonly [string, Change]>([...ofCode, ...ofLocks])(
+  '%s: one place of the source has its text',
+  (name, change) => {
+    expect(changedText(name, read(change), change)).not.toBe(read(change));
+  },
+);
 
 test('the run in docs/mutants.md has a row for each, with its defence, fault and check', () => {
   const docs = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');

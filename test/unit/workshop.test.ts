@@ -12,18 +12,23 @@ import { workFolders } from '../../src/lab/environment/work-folders.ts';
 import { erratumNames } from '../../src/lab/errata/errata.ts';
 import { labError } from '../../src/lab/errors.ts';
 import { projectFolder } from '../../src/lab/mutants/change.ts';
-import { exerciseNames } from '../../src/lab/workshop/exercises.ts';
+import {
+  exerciseNamed,
+  exerciseNames,
+  huntName,
+  hunts,
+  isHunt,
+} from '../../src/lab/workshop/exercises.ts';
 import { findingsPage } from '../../src/lab/workshop/findings.ts';
-import { exerciseNamed, huntName, hunts, isHunt } from '../../src/lab/workshop/hunts.ts';
 import { chaptersOf, terminalText } from '../../src/lab/workshop/markdown.ts';
 import { filesOf, Mine, startOf } from '../../src/lab/workshop/mine.ts';
-import type { Progress } from '../../src/lab/workshop/progress.ts';
+import type { Progress, Seen } from '../../src/lab/workshop/progress.ts';
 import { slidesPage, slidesStyle } from '../../src/lab/workshop/slides.ts';
 import { seenIn, seenWords, stepInTerminal } from '../../src/lab/workshop/step-text.ts';
 import { stepsIn } from '../../src/lab/workshop/steps.ts';
 import { tasksIn } from '../../src/lab/workshop/tasks.ts';
 import { workshopTexts } from '../../src/lab/workshop/texts.ts';
-import { type Seen, seenOf } from '../../src/lab/workshop/verify.ts';
+import { seenOf } from '../../src/lab/workshop/verify.ts';
 import { type Language, languages } from '../../src/texts/texts.ts';
 import { newDataFolder } from '../support/data-home.ts';
 

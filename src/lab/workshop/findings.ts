@@ -3,11 +3,10 @@ import { html, raw } from 'hono/html';
 import type { Language } from '../../texts/texts.ts';
 import { colours } from '../report/colours.ts';
 import type { Machine } from '../report/machine.ts';
-import type { Progress } from './progress.ts';
+import type { Progress, Seen } from './progress.ts';
 import { marks, seenWords } from './step-text.ts';
 import type { Step } from './steps.ts';
 import { workshopTexts } from './texts.ts';
-import type { Seen } from './verify.ts';
 
 export interface Found {
   readonly steps: readonly Step[];

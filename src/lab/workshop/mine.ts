@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { labError } from '../errors.ts';
 import { changedText, fileOfChange, projectFolder } from '../mutants/change.ts';
-import type { Exercise } from './exercise.ts';
+import type { Exercise } from './exercises.ts';
 
 /** From the project's folder. */
 export const filesOf = ({ changes }: Exercise): string[] => [

@@ -3,12 +3,15 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 
-const SeenPlay = z.object({
+const Seen = z.object({
+  /** The command, without the program; or the contract. */
   play: z.string(),
+  /** As the ladder claims? */
   answer: z.enum(['yes', 'no', 'unknown']),
   verdict: z.string().optional(),
   alsoBroken: z.array(z.string()).readonly().optional(),
   reasons: z.array(z.string()).readonly(),
+  /** Of a contract, and of a race: the same in Chinese. Older files do not have it. */
   inChinese: z
     .object({
       play: z.string(),
@@ -16,17 +19,19 @@ const SeenPlay = z.object({
       reasons: z.array(z.string()).readonly(),
     })
     .optional(),
+  /** The page that shows it, step by step. */
   replay: z.string().optional(),
 });
+export type Seen = z.infer<typeof Seen>;
 
 const Progress = z.object({
   /** The place of the step, from 0. */
   step: z.int().min(0),
   /** By the place of the step. */
   predictions: z.record(z.string(), z.string()),
-  seen: z.record(z.string(), z.array(SeenPlay).readonly()),
+  seen: z.record(z.string(), z.array(Seen).readonly()),
   /** By the name of the exercise. */
-  exercises: z.record(z.string(), z.array(SeenPlay).readonly()),
+  exercises: z.record(z.string(), z.array(Seen).readonly()),
   /** How many hints were shown, by the name of the exercise. */
   hints: z.record(z.string(), z.number()),
 });

@@ -5,10 +5,9 @@ import { verdictWords } from '../report/verdict-words.ts';
 import { wrap } from '../report/wrap.ts';
 import type { Answer } from '../stage/result.ts';
 import { terminalText } from './markdown.ts';
-import type { Progress } from './progress.ts';
+import type { Progress, Seen } from './progress.ts';
 import type { Step } from './steps.ts';
 import { languageOption, workshopTexts } from './texts.ts';
-import type { Seen } from './verify.ts';
 
 export const marks: Readonly<Record<Answer, string>> = { yes: '✓', no: '✗', unknown: '?' };
 const command = (words: string, language: Language): string =>

@@ -11,9 +11,9 @@ import type { Language } from '../../texts/texts.ts';
 import { compileCopy, copyProject, halfDone, projectFolder } from '../mutants/change.ts';
 import { reportFolderIn } from '../report/file-words.ts';
 import type { Answer } from '../stage/result.ts';
-import type { Contract, Exercise } from './exercise.ts';
-import { exerciseNamed } from './hunts.ts';
+import { type Contract, type Exercise, exerciseNamed } from './exercises.ts';
 import type { Mine } from './mine.ts';
+import type { Seen } from './progress.ts';
 import { runTests } from './run-tests.ts';
 import { workshopTexts } from './texts.ts';
 
@@ -21,26 +21,6 @@ import { workshopTexts } from './texts.ts';
 export interface Project {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
-}
-
-interface SeenInChinese {
-  readonly play: string;
-  readonly verdict?: string | undefined;
-  readonly reasons: readonly string[];
-}
-
-export interface Seen {
-  /** The command, without the program; or the contract. */
-  readonly play: string;
-  /** As the ladder claims? */
-  readonly answer: Answer;
-  readonly verdict?: string | undefined;
-  readonly alsoBroken?: readonly string[] | undefined;
-  readonly reasons: readonly string[];
-  /** Of a contract, and of a race: the same in Chinese. Older files do not have it. */
-  readonly inChinese?: SeenInChinese | undefined;
-  /** The page that shows it, step by step. */
-  readonly replay?: string | undefined;
 }
 
 const copied = ['src', 'nginx', 'test', 'tsconfig.json', 'vitest.config.ts'];
