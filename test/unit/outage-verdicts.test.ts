@@ -1,20 +1,24 @@
 /** The drills that take servers away: what went wrong in an outage, and what they say. */
 
 import { describe, expect, test } from 'vitest';
-import { auditAll } from '../../src/lab/drills/audited.ts';
+import { incidentsOf } from '../../src/lab/drills/alive-not-consuming.ts';
 import {
-  type DatabaseOutage,
-  databaseOutagePhases,
-  databaseOutageReasons,
-  outageFigures,
-} from '../../src/lab/drills/database-outage-figures.ts';
+  mysqlAway,
+  mysqlFull,
+  mysqlReadOnly,
+  redisFull,
+} from '../../src/lab/drills/database-outage.ts';
 import {
-  incidentFigures,
-  incidentPhase,
-  incidentReasons,
-  playInOrder,
+  type Expectation,
+  type Expected,
+  expected,
+  judgeOutages,
+  type Look,
+  outagePhase,
   type Seen,
-} from '../../src/lab/drills/incident-figures.ts';
+  type Timeline,
+} from '../../src/lab/drills/expectations.ts';
+import { playInOrder } from '../../src/lab/drills/outage.ts';
 import {
   conclusionsOf,
   judgedFindings,
@@ -26,13 +30,12 @@ import { phaseTable } from '../../src/lab/drills/phases.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import { meaningIn } from '../../src/lab/stage/result.ts';
-import { audit } from '../../src/service/audit/audit.ts';
 import type { Finding } from '../../src/service/audit/finding.ts';
 import type { CheckName, Verdict } from '../../src/service/domain.ts';
 import { serviceError } from '../../src/service/errors.ts';
 import { languages } from '../../src/texts/texts.ts';
 import { at, away, load, sold, stopped, tried, verdictsOf } from './drill-cases.ts';
-import { accepted, facts, refused, row, unknown } from './facts.ts';
+import { accepted, facts, type Given, row as orderRow, refused, unknown } from './facts.ts';
 
 describe('an outage of lock servers', () => {
   const answerAt = (ms: number) => (ms >= 1_000 && ms < 2_300 ? away : sold);
@@ -133,141 +136,182 @@ describe('an outage of lock servers', () => {
   });
 });
 
-describe('an outage of the database', () => {
-  const first = tried(accepted('1', 'a'), 5, 10);
-  const second = tried(accepted('2', 'b'), 25, 30);
-  const last = tried(accepted('3', 'c'), 92, 96);
-  const degraded = '{"status":"degraded","unanswered":["MySQL"],"readOnly":[]}';
-  /** One bought before the outage, one during it, one after it; the first two are in the facts. */
-  const survived: DatabaseOutage = {
-    ...{ name: 'stop mysql', state: 'unanswered', calmFrom: 0n, brokenAt: at(20) },
-    ...{ mendedAt: at(90), recordedAt: at(95), until: at(100), waitingMost: 1, replaced: 0 },
-    ...{ fillsRedis: false, tries: [first, second, last], readiness: [degraded] },
-    facts: facts({ attempts: [first, second], history: [], locked: false }),
-  };
-  const outage = verdictsOf('it', (changes: Partial<DatabaseOutage>) => {
-    const seen = { ...survived, ...changes };
-    return databaseOutageReasons(seen, { facts: seen.facts, audit: audit(seen.facts) });
-  });
-  const full = [31, 32, 33].map((ms) => tried(refused('4', 'not-ready'), ms, ms));
-  const tries = [first, second, ...full, last];
-  const failed = { ...row('b', '2'), status: 'failed', reason: 'undeliverable' } as const;
-  const ok = ['{"status":"ok"}'];
+/** Two bought before and during an outage, from 20 ms to 90 ms, and one after it. */
+const first = tried(accepted('1', 'a'), 5, 10);
+const second = tried(accepted('2', 'b'), 25, 30);
+const last = tried(accepted('3', 'c'), 92, 96);
+const look = (isReady: boolean, body = ''): Look => ({ at: at(50), isReady, body });
+const survived: Timeline = {
+  ...{ calmFrom: 0n, brokenAt: at(20), mendedAt: at(90), until: at(100) },
+  ...{ recordedAt: at(95), nextRecordedAt: at(97), waitingMost: 1, exitCodes: [] },
+  ...{ tries: [first, second, last], looks: [look(false), look(true)] },
+};
 
-  outage.holds({
-    'it fills Redis, and most are refused': { fillsRedis: true, tries },
-  });
-  outage.is('violated', {
-    'stop mysql: sold 0 in 1 attempts meanwhile': {
-      tries: [first, tried(unknown('2'), 25, 30), last],
-    },
-    'stop mysql: nothing was sold afterwards': { tries: [first, second] },
-    'stop mysql: 1 were sold, and at most 0 orders waited': { waitingMost: 0 },
-    'stop mysql: not every order was recorded afterwards': { recordedAt: null },
-    'stop mysql: /readyz never said so: "unanswered":["MySQL"]': { readiness: ok },
-    'stop mysql: /readyz never said so: "readOnly":["MySQL"]': { state: 'readOnly' },
-    'stop mysql: /readyz never said so: "status":"degraded","unanswered":[],"readOnly":[]': {
-      state: 'behind',
-    },
-    'stop mysql: 1 processes were replaced, and none was stuck': { replaced: 1 },
-  });
-  outage.isAlso('violated', {
-    'stop mysql: 1 orders were dead-lettered': {
-      facts: facts({ orders: [row('a', '1'), failed] }),
-    },
-  });
-  outage.is('unknown', {
-    'stop mysql: nobody bought before': { tries: [second, last] },
-    'stop mysql: Redis was never full': { fillsRedis: true },
-  });
+describe('what is expected of an outage', () => {
+  const { boughtBefore, sellsOn, sellsAfterwards, ordersWait } = expected;
+  const { turnsUnready, staysReady, readyAtItsEnd } = expected;
+  const lost = tried(unknown('2'), 31);
+  const [half, two] = [
+    [second, lost],
+    [second, second],
+  ];
+  const refusal = tried(refused('4', 'not-ready'), 31);
+  const dead = [look(false), look(false), look(true)];
 
-  test('has what was sold, and how late it was recorded, in its figures and phases', () => {
-    expect(outageFigures(survived)).toEqual({
-      ...{ soldMeanwhile: 1, waitingMost: 1, recordedMs: 5 },
-      ...{ deadLettered: 0, readyzSaidSo: 1, replaced: 0 },
-    });
-    expect(databaseOutagePhases('lua-stream', survived)).toMatchObject([
-      { phase: 'before', accepted: 1 },
-      { phase: 'stop mysql', accepted: 1, withoutSalesMs: 66 },
-      { phase: 'after', accepted: 1 },
-    ]);
+  test.each<[string, Expectation, right: Partial<Timeline>, wrong: Partial<Timeline>]>([
+    ['nobody bought before', boughtBefore, {}, { tries: [second, last] }],
+    ['nobody bought before', boughtBefore, {}, { calmFrom: at(6) }],
+    ['sold 1 in 3 attempts meanwhile', sellsOn, { tries: half }, { tries: [...half, lost] }],
+    ['nothing was sold afterwards', sellsAfterwards, {}, { tries: [first, second] }],
+    [
+      '3 were sold, and at most 1 orders waited',
+      ordersWait,
+      { tries: two },
+      { tries: [...two, second] },
+    ],
+    ['/readyz stayed ready', turnsUnready, {}, { looks: [look(true)] }],
+    ['/readyz was not ready', staysReady, {}, { looks: dead }],
+    ['not ready at its end', readyAtItsEnd, {}, { looks: [look(true), look(false)] }],
+    [
+      'recorded after 5 ms, the limit is 4 ms',
+      expected.recordedWithin(4),
+      { recordedAt: at(94) },
+      {},
+    ],
+    ['never recorded', expected.recordedWithin(4), { recordedAt: at(94) }, { recordedAt: null }],
+    [
+      'recorded again after 7 ms, the limit is 6 ms',
+      expected.recordsAgainWithin(6),
+      { nextRecordedAt: at(96) },
+      {},
+    ],
+    ['never recorded again', expected.recordsAgainWithin(7), {}, { nextRecordedAt: null }],
+    [
+      'no sale for 66 ms, the limit is 65 ms',
+      expected.withoutSalesFor(65),
+      { tries: [second], until: at(95) },
+      {},
+    ],
+    ['never full', expected.refusesAs('not-ready', 'never full'), { tries: [refusal] }, {}],
+    [
+      '/readyz never said so: full',
+      expected.readyzSays('full'),
+      { looks: [look(true, 'is full')] },
+      {},
+    ],
+    ['exit codes of ended processes: a signal', expected.exitCodes(), {}, { exitCodes: [null] }],
+    ['exit codes of ended processes: none', expected.exitCodes(75), { exitCodes: [75] }, {}],
+  ])('%s', (text, expectation, right, wrong) => {
+    expect(expectation({ ...survived, ...right })).toBeNull();
+    expect(expectation({ ...survived, ...wrong })).toBe(text);
   });
 });
 
-describe('an incident', () => {
-  const sale = (ms: number) => tried(accepted('1', 'a'), ms, ms + 5);
-  const ready = (ms: number, isReady: boolean) => ({ at: at(ms), isReady });
-  const incident: Seen['incident'] = {
-    ...{ name: 'master frozen', key: 'frozenMaster', recordedWithinMs: 5_000 },
-    ...{ readyz: 'not-ready', exitCodes: [] },
-  };
-  /** Broken from 1,000 ms to 3,000 ms. */
-  const survived: Seen = {
-    ...{ incident, calmFrom: at(0), brokenAt: at(1_000), mendedAt: at(3_000) },
-    ...{ recordedAt: at(3_900), until: at(5_000), exitCodes: [] },
-    tries: [sale(900), sale(3_200), sale(4_500)],
-    readiness: [ready(1_500, false), ready(4_000, true)],
-  };
-  const seen = verdictsOf('it', (changes: Partial<Seen>) =>
-    incidentReasons({ seen: [{ ...survived, ...changes }], unfinished: [] }, []),
-  );
-  const staysReady = { ...incident, readyz: 'ready' } as const;
-  const awayOnce = [ready(1_500, false), ready(2_000, true), ready(2_500, true)];
+describe('the verdict of outages under load', () => {
+  const given: Given = { attempts: [first, second], history: [], locked: false };
+  const row: Expected = { name: 'it', expects: [() => null] };
+  type Changes = Partial<Seen> & { readonly unfinished?: string[]; readonly given?: Given };
+  const judged = ({ given: own, unfinished = [], ...changes }: Changes) =>
+    judgeOutages([
+      { seen: [{ ...survived, row, ...changes }], unfinished, facts: facts({ ...given, ...own }) },
+    ]);
+  const outages = verdictsOf('it', judged);
+  const failed = { ...orderRow('b', '2'), status: 'failed', reason: 'undeliverable' } as const;
 
-  seen.holds({
-    'one answer is missing of an instance that should stay ready': {
-      ...{ incident: staysReady, readiness: awayOnce },
-    },
-    'nothing was sold for as long as may be': { incident: { ...incident, sellsWithinMs: 2_300 } },
+  outages.holds({ 'nothing is wrong': {} });
+  outages.is('violated', {
+    'it: wrong': { row: { ...row, expects: [() => null, () => 'wrong'] } },
+    'it: not ready at its end': { looks: [look(false)] },
   });
-  seen.is('violated', {
-    'master frozen: no order was recorded afterwards': { recordedAt: null },
-    'master frozen: recorded after 5001 ms, the limit is 5000 ms': { recordedAt: at(8_001) },
-    'master frozen: /readyz stayed ready': { readiness: [ready(1_500, true)] },
-    'master frozen: /readyz was not ready': {
-      ...{ incident: staysReady, readiness: [ready(1_400, false), ...awayOnce.slice(0, 2)] },
-    },
-    'master frozen: not ready at its end': { readiness: [ready(4_000, false)] },
-    'master frozen: exit codes of ended processes: a signal': { exitCodes: [null] },
-    'master frozen: exit codes of ended processes: none': {
-      incident: { ...incident, exitCodes: [75] },
-    },
-    'master frozen: no sale for 2300 ms, the limit is 2299 ms': {
-      incident: { ...incident, sellsWithinMs: 2_299 },
-    },
+  outages.isAlso('violated', {
+    'voucher 9: 1 orders were dead-lettered': { given: { orders: [orderRow('a', '1'), failed] } },
+    'voucher 9: 1 accepted orders are not recorded': { given: { orders: [orderRow('a', '1')] } },
+    'no-oversell violated': { given: { stock: -1 } },
   });
-  seen.is('unknown', { 'master frozen: nobody bought before': { tries: [sale(4_500)] } });
+  outages.is('unknown', {
+    'it: nobody bought before': { tries: [second, last] },
+    'it: idle': { row: { ...row, needs: [() => 'idle'] } },
+    'two: waited in vain': { unfinished: ['two: waited in vain'] },
+  });
 
-  test('has when its orders were recorded in its figures, and its sales in its phase', () => {
-    expect(incidentFigures([survived])).toEqual({
-      ...{ frozenMasterRecordedMs: 900, frozenMasterNotReady: 1, processesReplaced: 0 },
-    });
-    expect(incidentPhase('lua-stream', survived)).toMatchObject({
-      ...{ phase: 'master frozen', accepted: 2, withoutSalesMs: 2_300, resumedAfterMs: 205 },
+  test('keeps the facts that do not hold, and has the gap in a phase', () => {
+    expect(judged({ given: { stock: -1 } }).facts).toHaveLength(1);
+    expect(judged({}).facts).toEqual([]);
+    expect(outagePhase('lua-stream', { ...survived, row }, at(90))).toMatchObject({
+      ...{ phase: 'it', accepted: 1, withoutSalesMs: 66, resumedAfterMs: 6 },
     });
   });
 
-  test('is violated by an accepted order that is queued for ever', () => {
-    const audits = auditAll([facts({ attempts: [accepted('1', '7')], orders: [] })]);
-    const { verdict, reasons } = incidentReasons({ seen: [survived], unfinished: [] }, audits);
-    expect(verdict).toBe('violated');
-    expect(reasons[0]).toMatch(/1 accepted orders are not recorded$/);
-  });
-
-  const named = (name: string) => ({ ...incident, name, play: async () => ({ mendedAt: at(0) }) });
+  const all = ['one', 'two', 'three'].map((name) => ({ name, expects: [] }));
 
   test('that waits for something in vain ends the load, and nothing is known', async () => {
-    const all = await playInOrder(['one', 'two', 'three'].map(named), async (each) => {
+    const { seen, unfinished } = await playInOrder(all, async (each) => {
       if (each.name === 'two') throw serviceError('DEADLINE_PASSED', 'the promotion', 20_000);
-      return { ...survived, incident: each };
+      return { ...survived, row: each };
     });
-    expect(all.seen.map(({ incident: { name } }) => name)).toEqual(['one']);
-    const reasons = ['two: Waited 20000 ms for the promotion, and it did not happen.'];
-    expect(incidentReasons(all, [])).toEqual({ verdict: 'unknown', reasons });
+    expect(seen.map(({ row: { name } }) => name)).toEqual(['one']);
+    expect(unfinished).toEqual(['two: Waited 20000 ms for the promotion, and it did not happen.']);
   });
 
   test('whose error is no deadline ends the drill', async () => {
-    const broken = playInOrder([named('one')], () => Promise.reject(new RangeError('broken')));
+    const broken = playInOrder(all, () => Promise.reject(new RangeError('broken')));
     await expect(broken).rejects.toThrow('broken');
+  });
+});
+
+describe('what a drill expects of its outage', () => {
+  /** Ready, and it stays so; all else is wrong, and late: recorded after 20 s. */
+  const worst: Timeline = {
+    ...{ ...survived, recordedAt: null, nextRecordedAt: at(20_090), until: at(20_100) },
+    ...{ tries: [first, second, ...[1, 2].map(() => tried(unknown('2'), 31))], waitingMost: 0 },
+    ...{ looks: [look(true)], exitCodes: [null] },
+  };
+  const wrong = ({ expects, needs = [] }: Omit<Expected, 'name'>, isReady: boolean) =>
+    [...needs, ...expects].flatMap((each) => each({ ...worst, looks: [look(isReady)] }) ?? []);
+  const signal = 'exit codes of ended processes: a signal';
+  const drains = [
+    ...[
+      'nothing was sold afterwards',
+      '1 were sold, and at most 0 orders waited',
+      'never recorded',
+      signal,
+    ],
+  ];
+  const drainsOn = ['sold 1 in 3 attempts meanwhile', ...drains];
+  const says = (sign: string) => `/readyz never said so: ${sign}`;
+
+  test.each([
+    ['MySQL away', mysqlAway, [...drainsOn, says('"unanswered":["MySQL"]')]],
+    ['MySQL read-only', mysqlReadOnly, [...drainsOn, says('"readOnly":["MySQL"]')]],
+    [
+      'MySQL full',
+      ...[mysqlFull, [...drainsOn, says('"status":"degraded","unanswered":[],"readOnly":[]')]],
+    ],
+    ['Redis full', redisFull, ['Redis was never full', ...drains, says('"unanswered":["MySQL"]')]],
+  ] as const)('%s', (_, row, texts) => {
+    expect(wrong(row, true)).toEqual(texts);
+  });
+
+  const recorded = (ms: number) => `recorded again after 20000 ms, the limit is ${ms} ms`;
+  const survives = [recorded(5_000), signal];
+  const failover = [
+    ...survives,
+    '/readyz stayed ready',
+    'no sale for 20070 ms, the limit is 10000 ms',
+  ];
+  const incidents = [...incidentsOf('sentinel', 5_000), ...incidentsOf('proxied', 5_000)];
+
+  test.each([
+    ['frozenMaster', true, failover],
+    ['killedMaster', true, failover],
+    ['noRedis', true, [...survives, '/readyz stayed ready']],
+    ['silentNetwork', true, [...survives, '/readyz stayed ready']],
+    ['silentForWorker', false, [...survives, '/readyz was not ready']],
+    ['lostGroup', false, survives],
+    ['hungWorker', false, [recorded(11_000), '/readyz was not ready', signal]],
+  ])('%s', (key, isReady, texts) => {
+    const own = incidents.filter((each) => each.key === key);
+    expect(own.flatMap((row) => wrong(row, isReady))).toEqual(texts);
+    expect(incidents).toHaveLength(7);
   });
 });

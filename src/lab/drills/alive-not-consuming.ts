@@ -1,37 +1,52 @@
 /**
  * Alive but not consuming: the incidents after which a service runs, and records nothing.
- * `lua-stream` sells through nginx, and one incident comes after the other. Measured is the time
+ * `lua-stream` sells through nginx, and one incident comes after the other, each from real events:
+ * it ends when the Sentinels have promoted, or when what was broken is mended. Measured is the time
  * until MySQL has an order again that was sold after the incident.
  */
-import type { Facts } from '../../service/audit/facts.ts';
-import { findRecorded } from '../../service/orders/record-orders.ts';
-import type { Network, ServiceShape } from '../environment/servers/service.ts';
-import { isInTime } from '../environment/wait-until.ts';
-import { hangingWorkers } from '../faults/process.ts';
-import type { Stage } from '../stage/stage.ts';
-import { planPurchases, type Try } from '../workload/steady-purchases.ts';
-import { auditAll, factsNotHeld } from './audited.ts';
-import type { Drill, DrillOptions } from './drill.ts';
-import { endedProcesses } from './ended-processes.ts';
+import { saleKeys } from '../../service/connections/sale-keys.ts';
+import type { Lab } from '../environment/lab.ts';
+import { withRedis } from '../environment/replication.ts';
+import { instanceNames, type Network, type ServiceShape } from '../environment/servers/service.ts';
+import type { Fault } from '../faults/fault.ts';
+import { dropConnections, dropForProcess } from '../faults/network.ts';
 import {
-  type AllSeen,
-  incidentFigures,
-  incidentPhase,
-  incidentReasons,
-  playInOrder,
+  hangingWorkers,
+  hangWorker,
+  killServer,
+  pauseServer,
+  stopServer,
+} from '../faults/process.ts';
+import { loseGroup } from '../faults/redis.ts';
+import type { Stage } from '../stage/stage.ts';
+import type { Drill } from './drill.ts';
+import {
+  expected,
+  judgeOutages,
+  notReady,
+  outagePhase,
+  type Played,
   type Seen,
-} from './incident-figures.ts';
-import { type Incident, type IncidentScene, incidentsOf, progressWithinMs } from './incidents.ts';
+} from './expectations.ts';
+import { broken, type Mended, type Outage, outageRung, playOutages } from './outage.ts';
 import { phaseTable } from './phases.ts';
-import { askReadiness, type Readiness } from './readiness.ts';
-import { now, salesSince } from './try-times.ts';
+import { msBetween, now } from './try-times.ts';
 
-const rung = 'lua-stream';
-const perSecond = 40;
-/** Longer than any limit, so that the verdict says how late it was. */
-const waitForOrderMs = 20_000;
-const calmMs = 500;
-const outageMs = { short: 5_000, long: 45_000 } as const;
+/** Short, so that a hung worker is replaced soon. */
+const progressWithinMs = 4_000;
+/** From the promotion, or from the mending, to the first recorded order. */
+const recordedWithinMs = 5_000;
+/** A watch looks four times per limit, and its first look only starts the clock. */
+const noticedWithinMs = 1.5 * progressWithinMs;
+const noRedisMs = { short: 5_000, long: 45_000 } as const;
+
+const worker = 'api-worker-1';
+const silentMs = { service: 3_500, worker: 5_000 } as const;
+const waitMs = 20_000;
+/** An instance that does not answer is asked again. */
+const readyWithinMs = 3_000;
+/** So many orders wait while a worker is cut off, or its consumer group is lost. */
+const waitingMin = 20;
 
 const shapeOf = (network: Network): ServiceShape => ({
   ...{ instances: 2, balancer: 'nginx', network },
@@ -43,106 +58,157 @@ const shapeOf = (network: Network): ServiceShape => ({
   },
 });
 
-interface Part extends AllSeen {
-  readonly facts: Facts;
-}
-
 export const aliveNotConsuming: Drill = {
   about: {
     en: 'masters frozen and killed, no Redis, a silent network, no consumer group, a hung worker',
     zh: '主节点冻结或被杀、没有 Redis、网络沉默、没有消费组、消费者挂起',
   },
-  async play(stage, options) {
-    const parts: Part[] = [];
+  async play(stage, { minutes, seed }) {
+    const forMs = minutes < 1 ? noRedisMs.short : noRedisMs.long;
+    const loads: Played<Incident>[] = [];
     for (const network of ['sentinel', 'proxied'] as const) {
-      await stage.serve(shapeOf(network));
-      parts.push(await playPart(stage, network, options).finally(() => stage.lab.heal()));
+      const title = `alive-not-consuming, ${network}`;
+      const load = { shape: shapeOf(network), title, seed };
+      loads.push(await playOutages(stage, incidentsOf(network, forMs), load));
     }
-    const seen = parts.flatMap((part) => part.seen);
-    const unfinished = parts.flatMap((part) => part.unfinished);
-    const audits = auditAll(parts.map(({ facts }) => facts));
+    const seen = loads.flatMap((load) => load.seen);
     return {
-      ...incidentReasons({ seen, unfinished }, audits),
-      figures: incidentFigures(seen),
-      tables: [phaseTable(seen.map((each) => incidentPhase(rung, each)))],
-      facts: factsNotHeld(audits),
+      ...judgeOutages(loads),
+      figures: figuresOf(seen),
+      tables: [phaseTable(seen.map((each) => outagePhase(outageRung, each, each.until)))],
     };
   },
 };
 
-/** Steady purchases of one voucher through all incidents of a network. */
-async function playPart(
-  stage: Stage,
-  network: Network,
-  { minutes, seed }: DrillOptions,
-): Promise<Part> {
-  const noRedisMs = minutes < 1 ? outageMs.short : outageMs.long;
-  const incidents = incidentsOf(network, noRedisMs);
-  const users = ((noRedisMs + incidents.length * 2 * waitForOrderMs) / 1_000) * perSecond;
-  const title = `alive-not-consuming, ${network}`;
-  const voucherId = await stage.putOnSale({ title, stock: users, rung });
-  const load = { name: rung, perSecond, purchases: planPurchases(voucherId, users, seed) };
-  const over = new AbortController();
-  const readiness = askReadiness(stage.lab, over.signal);
-  try {
-    const played = await stage.during(load, (tries) =>
-      playInOrder(incidents, (incident) => playOne(stage, incident, tries, readiness.answers)),
-    );
-    await stage.lab.heal();
-    return { ...played, facts: await stage.facts(voucherId) };
-  } finally {
-    over.abort();
-    await readiness.ended;
-  }
+interface Incident extends Outage {
+  /** Of its figures. */
+  readonly key: string;
 }
 
-async function playOne(
+/** A figure is missing when it did not happen. */
+function figuresOf(all: readonly Seen<Incident>[]): Record<string, number> {
+  const recorded = all.flatMap(({ row, mendedAt, nextRecordedAt: at }) =>
+    at === null ? [] : [[`${row.key}RecordedMs`, msBetween(mendedAt, at)] as const],
+  );
+  const ready = all.map((seen) => [`${seen.row.key}NotReady`, notReady(seen)] as const);
+  const replaced = all.flatMap(({ exitCodes }) => exitCodes).length;
+  return { ...Object.fromEntries([...recorded, ...ready]), processesReplaced: replaced };
+}
+
+const { turnsUnready, staysReady } = expected;
+const survives = [expected.recordsAgainWithin(recordedWithinMs), expected.exitCodes()] as const;
+/** The service follows the Sentinels by itself. */
+const followsMaster = [...survives, turnsUnready, expected.withoutSalesFor(10_000)] as const;
+
+/**
+ * The master hangs or dies once the other Redis has every write that it answered: replication does
+ * not wait for a replica, so otherwise an accepted order could be lost.
+ */
+async function withoutMaster(
   stage: Stage,
-  incident: Incident,
-  tries: readonly Try[],
-  readiness: readonly Readiness[],
-): Promise<Seen> {
-  const { lab, connections } = stage;
-  const soldSince = (since: bigint) => salesSince(tries, since).length;
-  const [shard] = connections.saleKeys.shards;
-  const waiting = () => connections.redis('admin').hlen(shard?.queued ?? '');
-  const scene: IncidentScene = { stage, soldSince, waiting };
-  const endedBefore = endedProcesses(lab).length;
-  const calmFrom = now();
-  await stage.until('a sale', waitForOrderMs, () => soldSince(calmFrom) > 0);
-  await stage.rest(calmMs);
-  const brokenAt = now();
-  const { mendedAt, after = async () => {} } = await incident.play(scene);
-  const recordedAt = await firstRecorded(stage, tries, mendedAt);
-  await after();
-  await stage.rest(calmMs);
-  await untilReady(stage, readiness);
-  const until = now();
-  return {
-    ...{ incident, calmFrom, brokenAt, mendedAt, recordedAt, until },
-    tries: [...tries],
-    readiness: readiness.filter(({ at }) => at >= brokenAt && at < until),
-    exitCodes: endedProcesses(lab).slice(endedBefore),
+  fault: Fault,
+  master: 'redis-main' | 'redis-replica',
+): Promise<Mended> {
+  const { lab } = stage;
+  const network = lab.network('sentinel');
+  const other = master === 'redis-main' ? 'redis-replica' : 'redis-main';
+  await network.level(master);
+  const undo = await stage.inject(fault);
+  await stage.until(`the promotion of ${other}`, waitMs, () => network.isMaster(other));
+  const mendedAt = now();
+  const later = async () => {
+    // The old master can sell until the Sentinels have made it a replica, and then loses all of it.
+    await stage.until(`every instance to sell at ${other}`, waitMs, () => areReady(lab));
+    await undo();
+    await stage.until(`${master} to follow`, waitMs, () => network.follows(master));
   };
+  return { mendedAt, later };
 }
 
-/** The last answer; the verdict says when it is not ready in time. */
-async function untilReady(stage: Stage, readiness: readonly Readiness[]): Promise<void> {
-  const isReady = () => readiness.at(-1)?.isReady === true;
-  await isInTime(stage.until('the service to be ready', waitForOrderMs, isReady));
+/** Redis takes a write of each instance. */
+async function areReady(lab: Lab): Promise<boolean> {
+  const ports = instanceNames(lab.shape).map((name) => lab.portOf(name));
+  const answers = ports.map((port) =>
+    fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(readyWithinMs) }),
+  );
+  return (await Promise.all(answers)).every(({ ok }) => ok);
 }
 
-/** When MySQL has an order that was sent after this moment; null when it gets none in time. */
-async function firstRecorded(
-  stage: Stage,
-  tries: readonly Try[],
-  since: bigint,
-): Promise<bigint | null> {
-  const isRecorded = async () => {
-    const sales = salesSince(tries, since).slice(0, perSecond);
-    const orders = sales.map(({ orderId: id = '', ...sale }) => ({ ...sale, id }));
-    return (await findRecorded(stage.connections.mysql(), orders)).size > 0;
-  };
-  const recorded = stage.until('an order to be recorded', waitForOrderMs, isRecorded);
-  return (await isInTime(recorded)) ? now() : null;
+const frozenMaster: Incident = {
+  ...{ name: 'master frozen', key: 'frozenMaster', expects: followsMaster },
+  play: ({ stage }) => withoutMaster(stage, pauseServer('redis-main'), 'redis-main'),
+};
+
+/** It is the replica of before: redis-main follows it, and is promoted now. */
+const killedMaster: Incident = {
+  ...{ name: 'master killed', key: 'killedMaster', expects: followsMaster },
+  play: ({ stage }) => withoutMaster(stage, killServer('redis-replica'), 'redis-replica'),
+};
+
+const everyRedis = [
+  ...['sentinel-1', 'sentinel-2', 'sentinel-3', 'redis-replica', 'redis-replica-2'],
+  'redis-main',
+].map(stopServer);
+const noRedis = (forMs: number): Incident => ({
+  ...{ name: `no Redis for ${forMs / 1_000} s`, key: 'noRedis' },
+  expects: [...survives, turnsUnready],
+  play: broken(forMs, ...everyRedis),
+});
+
+const silentNetwork: Incident = {
+  ...{ name: 'network silent', key: 'silentNetwork' },
+  expects: [...survives, turnsUnready],
+  play: broken(silentMs.service, dropConnections('redis-main')),
+};
+
+const silentForWorker: Incident = {
+  ...{ name: 'network silent for the worker', key: 'silentForWorker' },
+  expects: [...survives, staysReady],
+  play: async ({ stage, waiting }) => {
+    const undo = await stage.inject(dropForProcess('redis-main', stage.lab.pidOf(worker)));
+    await stage.rest(silentMs.worker);
+    await stage.until('orders to wait', waitMs, async () => (await waiting()) >= waitingMin);
+    await undo();
+    return { mendedAt: now() };
+  },
+};
+
+/** The worker is paused, so that orders wait in the stream: a group from its end misses them. */
+const lostGroup: Incident = {
+  ...{ name: 'consumer group lost', key: 'lostGroup', expects: survives },
+  play: async ({ stage, soldSince }) => {
+    const resume = await stage.inject(pauseServer(worker));
+    const pausedAt = now();
+    await stage.until('orders to wait', waitMs, () => soldSince(pausedAt) >= waitingMin);
+    await stage.inject(loseGroup('redis-main')).then((end) => end());
+    await stage.until('the group to be gone', waitMs, () => hasNoGroup(stage.lab));
+    await resume();
+    return { mendedAt: now() };
+  },
+};
+
+async function hasNoGroup(lab: Lab): Promise<boolean> {
+  const [shard] = saleKeys(1).shards;
+  const groups = await withRedis(lab.portOf('redis-main'), (redis) =>
+    redis.xinfo('GROUPS', shard?.orders ?? ''),
+  );
+  return Array.isArray(groups) && groups.length === 0;
 }
+
+/** Measured from the hang: nothing mends it but the worker itself. */
+const hungWorker: Incident = {
+  ...{ name: 'worker hung', key: 'hungWorker' },
+  expects: [
+    ...[expected.recordsAgainWithin(noticedWithinMs + recordedWithinMs), staysReady],
+    expected.exitCodes(75),
+  ],
+  play: async ({ stage }) => {
+    const undo = await stage.inject(hangWorker(worker));
+    return { mendedAt: now(), later: undo };
+  },
+};
+
+export const incidentsOf = (network: Network, noRedisForMs: number): readonly Incident[] =>
+  network === 'sentinel'
+    ? [frozenMaster, killedMaster, noRedis(noRedisForMs)]
+    : [silentNetwork, silentForWorker, lostGroup, hungWorker];
