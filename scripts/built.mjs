@@ -6,7 +6,7 @@ const changedAt = (path) => statSync(new URL(path, root)).mtimeMs;
 
 export function isBuilt() {
   try {
-    const built = ['dist/cli/lockstep.js', 'dist/page/client/page.js'];
+    const built = ['dist/cli/lockstep.js', 'dist/page/client/page.packed'];
     const builtAt = Math.min(...built.map(changedAt));
     const sources = readdirSync(new URL('src/', root), { recursive: true });
     const inputs = ['tsconfig.json', ...sources.map((file) => `src/${file}`)];

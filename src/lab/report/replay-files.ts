@@ -7,7 +7,7 @@ import type { RaceResult } from '../races/race-verdict.ts';
 import type { Emitted, ReportAbout, ScoredCell, StageEvent } from '../stage/events.ts';
 import { replayFile } from './replay-file.ts';
 
-const bundle = fileURLToPath(new URL('../../../dist/page/client/', import.meta.url));
+const bundle = fileURLToPath(new URL('../../../dist/page/client/page.packed', import.meta.url));
 /** More of them, as in `--all-orders`, are no replay: `events.jsonl` has them. */
 const playsMax = 4;
 
@@ -45,7 +45,5 @@ export function reportFile(
 export const racesPage = (races: readonly RaceResult[], language: Language): string =>
   fileOf(races.flatMap(eventsOfRace), language);
 
-function fileOf(events: readonly StageEvent[], language?: Language): string {
-  const read = (name: string) => readFileSync(bundle + name, 'utf8');
-  return replayFile({ script: read('page.js'), style: read('page.css'), events, language });
-}
+const fileOf = (events: readonly StageEvent[], language?: Language): string =>
+  replayFile({ packed: readFileSync(bundle, 'utf8'), events, language });

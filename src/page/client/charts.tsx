@@ -93,7 +93,7 @@ function StateBar({ bar, x }: { bar: Bar; x: (second: number) => number }) {
     <g class={`bar ${state}`} data-bar={`${bar.row} ${state}`}>
       <title>{words}</title>
       <rect x={from} y="3" width={width} height={barHeight - 6} rx="3" />
-      {words.length * 8 + 12 < width && (
+      {words.length * 9 + 12 < width && (
         <text x={from + 6} y="20">
           {words}
         </text>

@@ -22,15 +22,11 @@ export function saveRun({ experiment }: RunView): Promise<void> {
 }
 
 async function save(name: string, own: readonly StageEvent[]): Promise<void> {
-  const [script, style] = await Promise.all(['/page.js', '/page.css'].map(textAt));
-  const html = replayFile({ script: script ?? '', style: style ?? '', events: own });
+  const packed = await (await fetch('/page.packed')).text();
+  const html = replayFile({ packed, events: own });
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([html], { type: 'text/html' }));
   link.download = `lockstep-${name}.html`;
   link.click();
   URL.revokeObjectURL(link.href);
-}
-
-async function textAt(path: string): Promise<string> {
-  return (await fetch(path)).text();
 }

@@ -7,7 +7,10 @@ import { languages } from '../../texts/texts.ts';
 
 /** The bundle, also for a server that runs from src/. */
 const files = fileURLToPath(new URL('../../../dist/page/client/', import.meta.url));
-const types = { 'page.js': 'text/javascript', 'page.css': 'text/css', 'index.html': 'text/html' };
+const types = {
+  ...{ 'page.js': 'text/javascript', 'page.packed': 'text/plain' },
+  ...{ 'page.css': 'text/css', 'index.html': 'text/html' },
+};
 
 const views = [
   ...['/', '/ladder', '/ladder/:chapter', '/race/:rung', '/run/:of/:name'],
@@ -21,8 +24,8 @@ export function addFiles<Env extends object>(app: Hono<Env>): void {
       'content-type': `${types[name]}; charset=utf-8`,
       'cache-control': 'no-cache',
     });
-  app.get('/page.js', (c) => file(c, 'page.js'));
-  app.get('/page.css', (c) => file(c, 'page.css'));
+  for (const name of ['page.js', 'page.packed', 'page.css'] as const)
+    app.get(`/${name}`, (c) => file(c, name));
   for (const path of views) app.get(path, (c) => file(c, 'index.html'));
   app.notFound((c) => {
     if (c.req.header('accept')?.includes('text/html')) return file(c, 'index.html', 404);
