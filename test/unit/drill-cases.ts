@@ -1,10 +1,12 @@
 /** What the tests of the drills share: tries by hand, and a table of cases for each verdict. */
 import { expect, test } from 'vitest';
-import type { Outage } from '../../src/lab/drills/outages.ts';
+import type { Seen, Timeline } from '../../src/lab/drills/expectations.ts';
+import { type Away, type LockOutage, lockOutage } from '../../src/lab/drills/lock-outages.ts';
 import type { Judged } from '../../src/lab/stage/result.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { Verdict } from '../../src/service/domain.ts';
+import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { timed } from './facts.ts';
 
 export const at = (ms: number): bigint => BigInt(ms) * 1_000_000n;
@@ -24,13 +26,19 @@ export const load = (answer: (ms: number) => Answer): Try[] =>
     return tried({ ...user, ...answer(index * 100) }, index * 100, index * 100 + 5);
   });
 
-/** Locks of which one of three servers is stopped from 1 s to 2 s; it sells again at 2.3 s. */
-export const stopped: Outage = {
-  ...{ rung: 'multilock', servers: ['redis-2'], away: 'stopped', masters: 3, sells: false },
-  ...{ calmFrom: at(0), stopAt: at(990), downAt: at(1_000), startAt: at(2_000) },
-  ...{ backAt: at(2_100), until: at(4_000), leavesLocks: false, leftLocks: 0 },
+/** From 1 s to 2 s; it sells again at 2.3 s. */
+export const outOfService: Timeline = {
+  ...{ calmFrom: at(0), brokenAt: at(990), downFrom: at(1_000), downUntil: at(2_000) },
+  ...{ mendedAt: at(2_100), until: at(4_000), recordedAt: null, nextRecordedAt: null },
+  ...{ waitingMost: 0, looks: [], exitCodes: [], leftLocks: 0 },
   tries: load((ms) => (ms >= 1_000 && ms < 2_300 ? away : sold)),
 };
+
+/** So many lock servers of a rung are stopped. */
+export const rowOf = (rung: RungName, servers: readonly string[], away: Away = 'stopped') =>
+  lockOutage({ servers, away }, { rung, partMs: 1_000, soldAgainWithinMs: 2_000 });
+
+export const stopped: Seen<LockOutage> = { ...outOfService, row: rowOf('multilock', ['redis-2']) };
 
 type Cases<Changes> = Readonly<Record<string, Changes>>;
 

@@ -15,87 +15,87 @@ import {
   judgeOutages,
   type Look,
   outagePhase,
+  phasesAround,
   type Seen,
   type Timeline,
+  wrongIn,
 } from '../../src/lab/drills/expectations.ts';
+import { conclusionsOf, judgedFindings } from '../../src/lab/drills/lock-outages.ts';
 import { playInOrder } from '../../src/lab/drills/outage.ts';
-import {
-  conclusionsOf,
-  judgedFindings,
-  type Outage,
-  outageReasons,
-  phasesOf,
-} from '../../src/lab/drills/outages.ts';
 import { phaseTable } from '../../src/lab/drills/phases.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import { meaningIn } from '../../src/lab/stage/result.ts';
 import type { Finding } from '../../src/service/audit/finding.ts';
-import type { CheckName, Verdict } from '../../src/service/domain.ts';
+import type { CheckName } from '../../src/service/domain.ts';
 import { serviceError } from '../../src/service/errors.ts';
 import { languages } from '../../src/texts/texts.ts';
-import { at, away, load, sold, stopped, tried, verdictsOf } from './drill-cases.ts';
+import {
+  at,
+  away,
+  load,
+  outOfService,
+  rowOf,
+  sold,
+  stopped,
+  tried,
+  verdictsOf,
+} from './drill-cases.ts';
 import { accepted, facts, type Given, row as orderRow, refused, unknown } from './facts.ts';
 
 describe('an outage of lock servers', () => {
-  const answerAt = (ms: number) => (ms >= 1_000 && ms < 2_300 ? away : sold);
-  const available = { ...stopped, rung: 'redlock', sells: true, tries: load(() => sold) };
+  const available = { ...stopped, row: rowOf('redlock', ['redis-2']), tries: load(() => sold) };
   const dead = { ...stopped, tries: load((ms) => (ms < 1_000 ? sold : away)) };
+  const broken = { ...stopped, tries: load(() => ({ outcome: 'unknown' })), leftLocks: 19 };
+  const wrong = (seen: Seen) => wrongIn(seen, seen.row.expects).map((text) => text.split(': ')[1]);
 
-  const finding = (check: CheckName, verdict: Verdict): Finding => ({
-    ...{
-      check,
-      verdict,
-      count: verdict === 'violated' ? 1 : 0,
-      first: ['stock-below-zero', -1],
-    },
-  });
-  type Changes = Partial<Outage> & { readonly audited?: Verdict };
-  const outage = verdictsOf('it', ({ audited = 'held', ...changes }: Changes) => {
-    const found = { voucherId: '7', finding: finding('one-order-per-user', audited) };
-    return outageReasons([{ ...stopped, ...changes }], [found]);
-  });
-
-  outage.holds({
-    'enough servers were left, and it went on selling': available,
-    'an attempt still waited when the servers started again': {
-      tries: [...stopped.tries, tried(accepted('1', 'a'), 1_998, 2_003)],
-    },
-    'locks are left, and the rung claims to leave some': { leftLocks: 19, leavesLocks: true },
-  });
-  const busy = { outcome: 'refused', reason: 'busy' } as const;
-  outage.is('violated', {
-    'multilock, 1 of 3 stopped: sold 1, and should sell nothing': {
-      tries: load((ms) => (ms === 1_500 ? sold : answerAt(ms))),
-    },
-    'redlock, 1 of 3 stopped: sold 0 in 10 attempts, and should go on selling': {
-      ...{ ...available, tries: stopped.tries },
-    },
-    'multilock, 1 of 3 stopped: no attempt was refused as lock-service-unavailable': {
-      tries: load((ms) => (answerAt(ms) === away ? busy : sold)),
-    },
-    'multilock, 1 of 3 stopped: no sale after the servers were back': dead,
-    'multilock, 1 of 3 stopped: the first sale was 5905 ms after the servers were back': {
-      ...{ until: at(9_000), tries: [...dead.tries, tried(accepted('1', 'a'), 8_000, 8_005)] },
-    },
-    'multilock, 1 of 3 stopped: locks left that nobody holds: 19': { leftLocks: 19 },
-    'voucher 7, one-order-per-user violated: stock is -1': { audited: 'violated' },
-  });
-  outage.is('unknown', {
-    'voucher 7, one-order-per-user unknown: stock is -1': { audited: 'unknown' },
-    'multilock, 1 of 3 stopped: nobody bought before': {
-      tries: load((ms) => (ms < 2_300 ? away : sold)),
-    },
-    'redlock, 1 of 3 stopped: nobody tried meanwhile': {
-      ...{ ...available, tries: stopped.tries.filter(({ outcome }) => outcome === 'accepted') },
-    },
+  test.each([
+    ['it refuses all', stopped],
+    ['enough servers were left, and it went on selling', available],
+    [
+      'the rung claims to leave locks',
+      { ...stopped, leftLocks: 19, row: rowOf('redis-expiry', ['redis-main']) },
+    ],
+  ])('is as claimed when %s', (_, seen) => {
+    expect(wrong(seen)).toEqual([]);
   });
 
+  const again = ['never sold again', 'locks left that nobody holds'];
+  const refusal = 'no attempt was refused as lock-service-unavailable';
+  test.each([
+    ['multilock', ['redis-2'], [refusal, ...again]],
+    ['redlock', ['redis-2'], ['sold 0 in 10 attempts meanwhile', ...again]],
+    ['redlock', ['redis-2', 'redis-3'], [refusal, ...again]],
+  ] as const)('is expected of %s without %j', (rung, servers, texts) => {
+    expect(wrong({ ...broken, row: rowOf(rung, servers) })).toEqual(texts);
+  });
+
+  test('is not as claimed when it sells although it should not, or sells late', () => {
+    const late = [...dead.tries, tried(accepted('1', 'a'), 8_000, 8_005)];
+    expect(wrong({ ...stopped, tries: load(() => sold) })[0]).toBe(
+      'sold 10, and should sell nothing',
+    );
+    expect(wrong({ ...stopped, until: at(9_000), tries: late })).toEqual([
+      'sold again after 5905 ms, the limit is 2000 ms',
+    ]);
+  });
+
+  test('has shown nothing without a purchase meanwhile', () => {
+    const tries = stopped.tries.filter(({ outcome }) => outcome === 'accepted');
+    const { needs = [] } = stopped.row;
+    expect(wrongIn({ ...stopped, tries }, needs)).toEqual([
+      'multilock, 1 of 3 stopped: nobody tried meanwhile',
+    ]);
+  });
+
+  const finding = (check: CheckName): Finding => ({
+    ...{ check, verdict: 'held', count: 0, first: ['stock-below-zero', -1] },
+  });
   test.each([
     ['redlock', ['progress', 'no-oversell']],
     ['redis-no-expiry', ['no-oversell']],
   ])('of %s is judged by %j: by progress where it claims to leave no lock', (rung, judged) => {
-    const findings = [finding('progress', 'violated'), finding('no-oversell', 'held')];
+    const findings = [finding('progress'), finding('no-oversell')];
     const own = { verdict: 'violated', findings, skipped: [] } as const;
     const checks = judgedFindings({ facts: facts({ rung }), audit: own });
     expect(checks.map(({ finding: { check } }) => check)).toEqual(judged);
@@ -103,7 +103,7 @@ describe('an outage of lock servers', () => {
 
   test('has phases: the attempts by outcome, the gap, and the time until the next sale', () => {
     const because = 'lock-service-unavailable';
-    expect(phasesOf(stopped)).toMatchObject([
+    expect(phasesAround('multilock', stopped)).toMatchObject([
       { phase: 'before', accepted: 10, refusedBecause: {}, p99Ms: 5 },
       {
         ...{ phase: '1 of 3 stopped', accepted: 0, refusedBecause: { [because]: 10 }, unknown: 0 },
@@ -111,11 +111,14 @@ describe('an outage of lock servers', () => {
       },
       { phase: 'after', accepted: 17, refusedBecause: { [because]: 2 } },
     ]);
-    expect(phasesOf(dead)[1]).toMatchObject({ withoutSalesMs: 3_100, resumedAfterMs: null });
+    expect(phasesAround('multilock', dead)[1]).toMatchObject({
+      withoutSalesMs: 3_100,
+      resumedAfterMs: null,
+    });
   });
 
   test('has its phases as a table in the text of the drill', () => {
-    const table = phaseTable(phasesOf(stopped));
+    const table = phaseTable(phasesAround('multilock', stopped));
     const judged = { verdict: 'held', reasons: [], figures: {}, faults: {} } as const;
     const text = resultText({ ...judged, tables: [table] });
     expect(text).toMatch(/multilock 1 of 3 stopped +0 +10 +10 +0 +5 +1400 +205/);
@@ -128,7 +131,7 @@ describe('an outage of lock servers', () => {
   });
 
   test('comes to one sentence for each rung: where it sold on, and when it was back', () => {
-    const two = { ...stopped, rung: 'redlock', servers: ['redis-2', 'redis-3'] };
+    const two = { ...stopped, row: rowOf('redlock', ['redis-2', 'redis-3']) };
     expect(conclusionsOf([dead, available, two]).map(({ en }) => en)).toEqual([
       'multilock sold nothing with 1 of 3 stopped; it did not sell again after each of them.',
       'redlock sold on with 1 of 3 stopped; sold nothing with 2 of 3 stopped; it sold again within 205 ms.',
@@ -142,15 +145,18 @@ const second = tried(accepted('2', 'b'), 25, 30);
 const last = tried(accepted('3', 'c'), 92, 96);
 const look = (isReady: boolean, body = ''): Look => ({ at: at(50), isReady, body });
 const survived: Timeline = {
-  ...{ calmFrom: 0n, brokenAt: at(20), mendedAt: at(90), until: at(100) },
+  ...{ ...outOfService, brokenAt: at(20), downFrom: at(20), downUntil: at(90) },
+  ...{ mendedAt: at(90), until: at(100) },
   ...{ recordedAt: at(95), nextRecordedAt: at(97), waitingMost: 1, exitCodes: [] },
   ...{ tries: [first, second, last], looks: [look(false), look(true)] },
 };
 
 describe('what is expected of an outage', () => {
-  const { boughtBefore, sellsOn, sellsAfterwards, ordersWait } = expected;
+  const { boughtBefore, sellsOn, sellsNothing, triedMeanwhile, ordersWait } = expected;
   const { turnsUnready, staysReady, readyAtItsEnd } = expected;
   const lost = tried(unknown('2'), 31);
+  /** It still waited when all was mended. */
+  const late = tried(accepted('2', 'b'), 31, 91);
   const [half, two] = [
     [second, lost],
     [second, second],
@@ -162,7 +168,21 @@ describe('what is expected of an outage', () => {
     ['nobody bought before', boughtBefore, {}, { tries: [second, last] }],
     ['nobody bought before', boughtBefore, {}, { calmFrom: at(6) }],
     ['sold 1 in 3 attempts meanwhile', sellsOn, { tries: half }, { tries: [...half, lost] }],
-    ['nothing was sold afterwards', sellsAfterwards, {}, { tries: [first, second] }],
+    ['sold 1, and should sell nothing', sellsNothing, { tries: [lost, late] }, {}],
+    ['nobody tried meanwhile', triedMeanwhile, {}, { tries: [first, last] }],
+    ['never sold again', expected.soldAgainWithin(6), {}, { tries: [first, second] }],
+    [
+      'sold again after 6 ms, the limit is 5 ms',
+      expected.soldAgainWithin(5),
+      { mendedAt: at(91) },
+      {},
+    ],
+    [
+      'locks left that nobody holds: 1',
+      expected.noLocksLeft,
+      { leftLocks: null },
+      { leftLocks: 1 },
+    ],
     [
       '3 were sold, and at most 1 orders waited',
       ordersWait,
@@ -187,9 +207,9 @@ describe('what is expected of an outage', () => {
     ],
     ['never recorded again', expected.recordsAgainWithin(7), {}, { nextRecordedAt: null }],
     [
-      'no sale for 66 ms, the limit is 65 ms',
-      expected.withoutSalesFor(65),
-      { tries: [second], until: at(95) },
+      'no sale for 67 ms, the limit is 66 ms',
+      expected.withoutSalesFor(66),
+      { tries: [second], until: at(91) },
       {},
     ],
     ['never full', expected.refusesAs('not-ready', 'never full'), { tries: [refusal] }, {}],
@@ -237,8 +257,8 @@ describe('the verdict of outages under load', () => {
   test('keeps the facts that do not hold, and has the gap in a phase', () => {
     expect(judged({ given: { stock: -1 } }).facts).toHaveLength(1);
     expect(judged({}).facts).toEqual([]);
-    expect(outagePhase('lua-stream', { ...survived, row }, at(90))).toMatchObject({
-      ...{ phase: 'it', accepted: 1, withoutSalesMs: 66, resumedAfterMs: 6 },
+    expect(outagePhase('lua-stream', { ...survived, row }, at(20), at(90))).toMatchObject({
+      ...{ phase: 'it', accepted: 1, withoutSalesMs: 67, resumedAfterMs: 6 },
     });
   });
 
@@ -270,12 +290,7 @@ describe('what a drill expects of its outage', () => {
     [...needs, ...expects].flatMap((each) => each({ ...worst, looks: [look(isReady)] }) ?? []);
   const signal = 'exit codes of ended processes: a signal';
   const drains = [
-    ...[
-      'nothing was sold afterwards',
-      '1 were sold, and at most 0 orders waited',
-      'never recorded',
-      signal,
-    ],
+    ...['never sold again', '1 were sold, and at most 0 orders waited', 'never recorded', signal],
   ];
   const drainsOn = ['sold 1 in 3 attempts meanwhile', ...drains];
   const says = (sign: string) => `/readyz never said so: ${sign}`;
@@ -297,7 +312,7 @@ describe('what a drill expects of its outage', () => {
   const failover = [
     ...survives,
     '/readyz stayed ready',
-    'no sale for 20070 ms, the limit is 10000 ms',
+    'no sale for 20075 ms, the limit is 10000 ms',
   ];
   const incidents = [...incidentsOf('sentinel', 5_000), ...incidentsOf('proxied', 5_000)];
 
@@ -312,6 +327,13 @@ describe('what a drill expects of its outage', () => {
   ])('%s', (key, isReady, texts) => {
     const own = incidents.filter((each) => each.key === key);
     expect(own.flatMap((row) => wrong(row, isReady))).toEqual(texts);
-    expect(incidents).toHaveLength(7);
+  });
+
+  test('an incident replaces no process but the hung worker', () => {
+    const seen = { ...worst, exitCodes: [75] };
+    const replaced = incidents.filter(
+      ({ expects }) => !expects.some((each) => each(seen) === 'exit codes of ended processes: 75'),
+    );
+    expect(replaced.map(({ key }) => key)).toEqual(['hungWorker']);
   });
 });

@@ -1,7 +1,13 @@
 /** The scoreboard shows what was played and nothing else, and says where a claim does not show. */
 import { describe, expect, test } from 'vitest';
-import { type Outage, sellsWithout } from '../../src/lab/drills/outages.ts';
-import { lockServiceOf, outagesOf } from '../../src/lab/drills/sell-through.ts';
+import type { Seen } from '../../src/lab/drills/expectations.ts';
+import {
+  type LockOutage,
+  lockOutage,
+  lockServiceOf,
+  outagesOf,
+  sellsWithout,
+} from '../../src/lab/drills/lock-outages.ts';
 import type { PlayedRace } from '../../src/lab/races/race-verdict.ts';
 import { schedules } from '../../src/lab/races/schedules.ts';
 import {
@@ -34,7 +40,7 @@ import type { Facts } from '../../src/service/audit/facts.ts';
 import type { CheckName } from '../../src/service/domain.ts';
 import { circumstances, type Rung } from '../../src/service/ladder/rung.ts';
 import { ladder } from '../../src/service/ladder/rungs.ts';
-import { at, away, load, sold, stopped, tried } from './drill-cases.ts';
+import { at, away, load, rowOf, sold, stopped, tried } from './drill-cases.ts';
 import { accepted, facts, row } from './facts.ts';
 import { tooWide } from './terminal.ts';
 
@@ -135,9 +141,10 @@ describe('the play of a race', () => {
 
 describe('the play of an outage', () => {
   const audited = (of: Facts) => ({ facts: of, audit: audit(of) });
-  const play = (change: Partial<Outage> = {}, of = facts()) =>
+  const play = (change: Partial<Seen<LockOutage>> = {}, of = facts()) =>
     playOfOutage({ ...stopped, ...change }, audited(of));
   const soldAll = load(() => sold);
+  const sellsOn = rowOf('redlock', ['redis-2']);
   const soldBefore = load((ms) => (ms < 1_000 ? sold : away));
 
   test('has what it cost, and is held when the rung did as its row claims', () => {
@@ -145,13 +152,13 @@ describe('the play of an outage', () => {
       ...{ verdict: 'held', asClaimed: true, broken: [] },
       cost: { soldOn: false, withoutSalesMs: 1_400, resumedAfterMs: 205 },
     });
-    const goesOn = play({ sells: true, tries: soldAll });
+    const goesOn = play({ row: sellsOn, tries: soldAll });
     expect(goesOn).toMatchObject({ verdict: 'held', cost: { soldOn: true } });
   });
 
-  test.each<[what: string, Partial<Outage>]>([
+  test.each<[what: string, Partial<Seen<LockOutage>>]>([
     ['it sold', { tries: soldAll }],
-    ['it did not sell', { sells: true }],
+    ['it did not sell', { row: sellsOn }],
     ['it never sold again', { tries: soldBefore }],
     ['it left a lock', { leftLocks: 19 }],
   ])('is not as claimed when %s', (_, change) => {
@@ -165,9 +172,13 @@ describe('the play of an outage', () => {
     });
   });
 
-  test('a late first sale is measured, and breaks no claim', () => {
+  test('a late first sale is measured', () => {
     const late = tried(accepted('1', '1'), 8_000, 8_005);
-    expect(play({ until: at(9_000), tries: [...soldBefore, late] })).toMatchObject({
+    const row = lockOutage(
+      { servers: ['redis-2'], away: 'stopped' },
+      { rung: 'multilock', partMs: 1, soldAgainWithinMs: Infinity },
+    );
+    expect(play({ row, until: at(9_000), tries: [...soldBefore, late] })).toMatchObject({
       ...{ verdict: 'held', cost: { resumedAfterMs: 5_905 } },
     });
   });
@@ -177,7 +188,7 @@ describe('the play of an outage', () => {
     expect(play({ leftLocks: 19 })).toMatchObject({
       ...{ cost: { leftLocks: 19 }, evidence: `multilock, 1 of 3 stopped: ${left}` },
     });
-    const claimed = play({ leftLocks: 19, leavesLocks: true });
+    const claimed = play({ leftLocks: 19, row: rowOf('redis-no-expiry', ['redis-main']) });
     expect(claimed).toMatchObject({ verdict: 'held', asClaimed: true, cost: { leftLocks: 19 } });
     const cell = { rung: 'redis-expiry', fault: '1-hung', plays: [claimed] };
     expect(outageMark(cell)).toBe('– 1.4 +0.2 ⊘19');

@@ -68,14 +68,16 @@ export const aliveNotConsuming: Drill = {
     const loads: Played<Incident>[] = [];
     for (const network of ['sentinel', 'proxied'] as const) {
       const title = `alive-not-consuming, ${network}`;
-      const load = { shape: shapeOf(network), title, seed };
-      loads.push(await playOutages(stage, incidentsOf(network, forMs), load));
+      await stage.serve(shapeOf(network));
+      loads.push(await playOutages(stage, incidentsOf(network, forMs), { title, seed, forMs }));
     }
     const seen = loads.flatMap((load) => load.seen);
     return {
       ...judgeOutages(loads),
       figures: figuresOf(seen),
-      tables: [phaseTable(seen.map((each) => outagePhase(outageRung, each, each.until)))],
+      tables: [
+        phaseTable(seen.map((each) => outagePhase(outageRung, each, each.brokenAt, each.until))),
+      ],
     };
   },
 };
@@ -121,6 +123,7 @@ async function withoutMaster(
     await stage.until(`every instance to sell at ${other}`, waitMs, () => areReady(lab));
     await undo();
     await stage.until(`${master} to follow`, waitMs, () => network.follows(master));
+    return undefined;
   };
   return { mendedAt, later };
 }
@@ -204,7 +207,7 @@ const hungWorker: Incident = {
   ],
   play: async ({ stage }) => {
     const undo = await stage.inject(hangWorker(worker));
-    return { mendedAt: now(), later: undo };
+    return { mendedAt: now(), later: async () => void (await undo()) };
   },
 };
 

@@ -20,12 +20,12 @@ import {
   judgeOutages,
   looksThatSay,
   meanwhile,
-  outagePhase,
+  phasesAround,
   type Seen,
 } from './expectations.ts';
 import { broken, outageRung, playOutages, type Scene } from './outage.ts';
-import { type Phase, phaseOf, phaseTable } from './phases.ts';
-import { msBetween, sentBetween } from './try-times.ts';
+import { phaseTable } from './phases.ts';
+import { msBetween } from './try-times.ts';
 
 const outageMsMax = 30_000;
 
@@ -52,7 +52,7 @@ interface Row extends Omit<Expected, 'name'> {
 }
 
 const drains = [
-  ...[expected.sellsAfterwards, expected.ordersWait, expected.recordedWithin(30_000)],
+  ...[expected.soldAgainWithin(30_000), expected.ordersWait, expected.recordedWithin(30_000)],
   expected.exitCodes(),
 ];
 const short = { forMsMin: 5_000, settings: claimed, expects: [expected.sellsOn, ...drains] };
@@ -111,12 +111,13 @@ function drillOf(about: Bilingual, row: Row): Drill & Pick<Expected, 'expects' |
       const play = async (scene: Scene) => {
         const endAround = around && (await stage.inject(around));
         const mended = await broken(forMs, fault)(scene);
-        return { ...mended, later: async () => endAround?.() };
+        return { ...mended, later: async () => void (await endAround?.()) };
       };
       const outages = [{ ...row, name, expects, play }];
-      const played = await playOutages(stage, outages, { shape, title: name, seed });
+      await stage.serve(shape);
+      const played = await playOutages(stage, outages, { title: name, seed, forMs });
       const figures = played.seen.map((seen) => figuresOf(seen, sign, played.facts));
-      const tables = [phaseTable(played.seen.flatMap(phasesOf))];
+      const tables = [phaseTable(played.seen.flatMap((seen) => phasesAround(outageRung, seen)))];
       return { ...judgeOutages([played]), figures: Object.assign({}, ...figures), tables };
     },
   };
@@ -134,9 +135,3 @@ function figuresOf(seen: Seen, sign: string, facts: Facts): Record<string, numbe
     replaced: exitCodes.length,
   };
 }
-
-const phasesOf = (seen: Seen): Phase[] => [
-  phaseOf(outageRung, 'before', sentBetween(seen.tries, seen.calmFrom, seen.brokenAt)),
-  outagePhase(outageRung, seen, seen.mendedAt),
-  phaseOf(outageRung, 'after', sentBetween(seen.tries, seen.mendedAt, seen.until)),
-];

@@ -5,7 +5,15 @@
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
-import { auditAll, drillVerdict, factsNotHeld, findingsOf, notHeldTexts } from './audited.ts';
+import {
+  type Audited,
+  type AuditedFinding,
+  auditAll,
+  drillVerdict,
+  factsNotHeld,
+  findingsOf,
+  notHeldTexts,
+} from './audited.ts';
 import { type Phase, phaseOf } from './phases.ts';
 import {
   answeredAt,
@@ -13,6 +21,7 @@ import {
   isSale,
   longestGapBetweenMs,
   msBetween,
+  sentAt,
   sentBetween,
 } from './try-times.ts';
 
@@ -27,6 +36,9 @@ export interface Look {
 export interface Timeline {
   readonly calmFrom: bigint;
   readonly brokenAt: bigint;
+  /** From `downFrom` to `downUntil` all that breaks was broken. */
+  readonly downFrom: bigint;
+  readonly downUntil: bigint;
   /** From here on the service can sell and record again. */
   readonly mendedAt: bigint;
   /** The most orders that were queued at one moment until then. */
@@ -41,6 +53,8 @@ export interface Timeline {
   readonly looks: readonly Look[];
   /** Of the processes of the service that ended meanwhile; null for a signal. */
   readonly exitCodes: readonly (number | null)[];
+  /** Locks that nobody holds, some time afterwards; null where nobody looked, or not in Redis. */
+  readonly leftLocks: number | null;
 }
 
 /** @returns what is wrong; null when it is as expected. */
@@ -50,6 +64,8 @@ export type Expectation = (seen: Timeline) => string | null;
 export interface Expected {
   /** For people. */
   readonly name: string;
+  /** Its name beside that of the rung. */
+  readonly phase?: string;
   readonly expects: readonly Expectation[];
   /** Without these the outage has shown nothing, and the verdict is `unknown`. */
   readonly needs?: readonly Expectation[];
@@ -64,8 +80,9 @@ export interface Played<Row extends Expected = Expected> {
   readonly facts: Facts;
 }
 
-export const meanwhile = ({ tries, brokenAt, mendedAt }: Timeline): Try[] =>
-  sentBetween(tries, brokenAt, mendedAt);
+/** Sent and answered while all that breaks was broken. */
+export const meanwhile = ({ tries, downFrom, downUntil }: Timeline): Try[] =>
+  sentBetween(tries, downFrom, downUntil).filter((each) => answeredAt(each) < downUntil);
 export const countSales = (tries: readonly Try[]): number => tries.filter(isSale).length;
 
 export const notReady = ({ looks }: Timeline): number =>
@@ -74,18 +91,26 @@ export const notReady = ({ looks }: Timeline): number =>
 export const looksThatSay = ({ looks }: Timeline, sign: string): number =>
   looks.filter(({ body }) => body.includes(sign)).length;
 
-/** The moments of the answers to the accepted purchases. */
-const salesOf = ({ tries, calmFrom, until }: Timeline): bigint[] =>
-  tries
-    .filter(isSale)
-    .map(answeredAt)
-    .filter((at) => at >= calmFrom && at < until);
+/**
+ * By the times at which they were sent: a sale that was under way may be answered late, after its
+ * release was sent to a stopped server. Also from the last sale to the end.
+ */
+export function withoutSalesMs({ tries, calmFrom, until }: Timeline): number {
+  const sales = sentBetween(tries, calmFrom, until).filter(isSale);
+  return longestGapBetweenMs(sales.map(sentAt), calmFrom, until);
+}
 
-const withoutSalesMs = (seen: Timeline): number =>
-  longestGapBetweenMs(salesOf(seen), seen.calmFrom, seen.until);
+/** From the mending to the first sale that was sent after it; null without one. */
+export function resumedAfterMs({ tries, mendedAt, until }: Timeline): number | null {
+  const sales = sentBetween(tries, mendedAt, until).filter(isSale).map(answeredAt);
+  const answered = sales.filter((at) => at < until);
+  return firstAfterMs(answered, mendedAt);
+}
 
-function late(what: string, since: bigint, at: bigint | null, limitMs: number): string | null {
-  const ms = at === null ? null : msBetween(since, at);
+const afterMs = (since: bigint, at: bigint | null): number | null =>
+  at === null ? null : msBetween(since, at);
+
+function late(what: string, ms: number | null, limitMs: number): string | null {
   if (ms === null) return `never ${what}`;
   return unless(ms <= limitMs, `${what} after ${ms} ms, the limit is ${limitMs} ms`);
 }
@@ -103,8 +128,15 @@ export const expected = {
     const [asked, sold] = [meanwhile(seen).length, countSales(meanwhile(seen))];
     return unless(sold * 2 >= asked, `sold ${sold} in ${asked} attempts meanwhile`);
   },
-  sellsAfterwards: ({ tries, mendedAt, until }: Timeline) =>
-    unless(countSales(sentBetween(tries, mendedAt, until)) > 0, 'nothing was sold afterwards'),
+  sellsNothing: (seen: Timeline) => {
+    const sold = countSales(meanwhile(seen));
+    return unless(sold === 0, `sold ${sold}, and should sell nothing`);
+  },
+  triedMeanwhile: (seen: Timeline) => unless(meanwhile(seen).length > 0, 'nobody tried meanwhile'),
+  soldAgainWithin: (limitMs: number) => (seen: Timeline) =>
+    late('sold again', resumedAfterMs(seen), limitMs),
+  noLocksLeft: ({ leftLocks }: Timeline) =>
+    unless(!leftLocks, `locks left that nobody holds: ${leftLocks}`),
   /** From the calm before it to the calm after it. */
   withoutSalesFor: (limitMs: number) => (seen: Timeline) => {
     const ms = withoutSalesMs(seen);
@@ -121,10 +153,10 @@ export const expected = {
     return unless(most * 2 >= sold, `${sold} were sold, and at most ${most} orders waited`);
   },
   recordedWithin: (limitMs: number) => (seen: Timeline) =>
-    late('recorded', seen.mendedAt, seen.recordedAt, limitMs),
+    late('recorded', afterMs(seen.mendedAt, seen.recordedAt), limitMs),
   /** The first order that was sent after the outage. */
   recordsAgainWithin: (limitMs: number) => (seen: Timeline) =>
-    late('recorded again', seen.mendedAt, seen.nextRecordedAt, limitMs),
+    late('recorded again', afterMs(seen.mendedAt, seen.nextRecordedAt), limitMs),
   readyzSays: (sign: string) => (seen: Timeline) =>
     unless(looksThatSay(seen, sign) > 0, `/readyz never said so: ${sign}`),
   turnsUnready: (seen: Timeline) => unless(notReady(seen) > 0, '/readyz stayed ready'),
@@ -142,32 +174,44 @@ export const expected = {
     },
 } as const;
 
-/** The sales from the fault until `to`, and how long there were none. */
-export const outagePhase = (rung: string, seen: Seen, to: bigint): Phase => ({
-  ...phaseOf(rung, seen.row.name, sentBetween(seen.tries, seen.brokenAt, to)),
+/** What clients saw from `from` to `to`, with the cost of the outage. */
+export const outagePhase = (rung: string, seen: Seen, from: bigint, to: bigint): Phase => ({
+  ...phaseOf(rung, seen.row.phase ?? seen.row.name, sentBetween(seen.tries, from, to)),
   withoutSalesMs: withoutSalesMs(seen),
-  resumedAfterMs: firstAfterMs(salesOf(seen), seen.mendedAt),
+  resumedAfterMs: resumedAfterMs(seen),
 });
 
-const wrongIn = (seen: Seen, wanted: readonly Expectation[]): string[] =>
+/** Before, during and after. */
+export const phasesAround = (rung: string, seen: Seen): Phase[] => [
+  phaseOf(rung, 'before', sentBetween(seen.tries, seen.calmFrom, seen.brokenAt)),
+  outagePhase(rung, seen, seen.downFrom, seen.downUntil),
+  phaseOf(rung, 'after', sentBetween(seen.tries, seen.mendedAt, seen.until)),
+];
+
+export const wrongIn = (seen: Seen, wanted: readonly Expectation[]): string[] =>
   wanted
     .flatMap((expectation) => expectation(seen) ?? [])
     .map((text) => `${seen.row.name}: ${text}`);
 
-/** Each load with its facts, which must hold, too. */
+/**
+ * Each load with its facts, which must hold, too.
+ * @param judged the findings of an audit that count.
+ */
 export function judgeOutages(
   loads: readonly Played[],
+  judged: (audited: Audited) => AuditedFinding[] = findingsOf,
 ): Pick<Judged, 'verdict' | 'reasons' | 'facts'> {
   const seen = loads.flatMap((load) => load.seen);
   const audits = auditAll(loads.map(({ facts }) => facts));
-  const judged = drillVerdict(
-    audits.map(({ audit }) => audit.verdict),
+  const findings = audits.flatMap(judged);
+  const reasons = drillVerdict(
+    findings.map(({ finding }) => finding.verdict),
     {
       broken: [
         ...seen.flatMap((each) => wrongIn(each, [...each.row.expects, expected.readyAtItsEnd])),
         ...loads.flatMap(({ facts }) => wrongOrders(facts)),
       ],
-      audited: notHeldTexts(audits.flatMap(findingsOf)),
+      audited: notHeldTexts(findings),
       missing: [
         ...seen.flatMap((each) =>
           wrongIn(each, [expected.boughtBefore, ...(each.row.needs ?? [])]),
@@ -176,7 +220,7 @@ export function judgeOutages(
       ],
     },
   );
-  return { ...judged, facts: factsNotHeld(audits) };
+  return { ...reasons, facts: factsNotHeld(audits) };
 }
 
 export const deadLettered = ({ mysql }: Facts): number =>

@@ -10,9 +10,8 @@ import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { auditAll, drillVerdict, factsNotHeld, findingsOf, notHeldTexts } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { sellsWithout } from './outages.ts';
+import { lockServiceOf, sellsWithout } from './lock-outages.ts';
 import { phaseOf, phaseTable } from './phases.ts';
-import { lockServiceOf } from './sell-through.ts';
 import { isSale } from './try-times.ts';
 import { warmRung } from './warm-rung.ts';
 

@@ -1,42 +1,42 @@
 /**
- * Outages, one after the other, while `lua-stream` sells through nginx: each is played, and
+ * Outages, one after the other, while a rung sells: each is played, and
  * watched until all is as before. A drill has a row for each outage: what happens, and how it must
  * look (`expectations.ts`).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isServiceError } from '../../service/errors.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import { findRecorded } from '../../service/orders/record-orders.ts';
-import type { ServiceShape } from '../environment/servers/service.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import { endedProcesses } from './ended-processes.ts';
 import type { Expected, Look, Played, Seen, Timeline } from './expectations.ts';
-import { hasSaleSince, isSale, now, salesSince, sentBetween } from './try-times.ts';
+import { isSale, now, salesSince, sentBetween } from './try-times.ts';
 
 export const outageRung = 'lua-stream';
 const perSecond = 40;
-const calmMs = 1_000;
 /** Longer than any limit, so that the verdict says how late it was. */
 const waitMs = 30_000;
-/** More than any outage with its waits. */
-const longestSeconds = 150;
 const everyMs = 100;
 const answerWithinMs = 3_000;
 
 /** What an outage needs of the drill. */
 export interface Scene {
   readonly stage: Stage;
+  readonly voucherId: string;
   /** Accepted purchases that were sent since then. */
   readonly soldSince: (since: bigint) => number;
   /** The orders that are accepted and not recorded. */
   readonly waiting: () => Promise<number>;
 }
 
-export interface Mended extends Pick<Timeline, 'mendedAt'> {
-  /** What is mended once it sells and records again. */
-  readonly later?: () => Promise<void>;
+export interface Mended
+  extends Pick<Timeline, 'mendedAt'>,
+    Partial<Pick<Timeline, 'downFrom' | 'downUntil'>> {
+  /** What is mended, or looked for, once it sells and records again. */
+  readonly later?: () => Promise<Partial<Pick<Timeline, 'leftLocks'>> | undefined>;
 }
 
 export interface Outage extends Expected {
@@ -44,25 +44,28 @@ export interface Outage extends Expected {
 }
 
 interface OutageLoad {
-  readonly shape: ServiceShape;
   readonly title: string;
   readonly seed: number;
+  readonly rung?: RungName;
+  /** Before each outage, and after it. */
+  readonly calmMs?: number;
+  /** Of the longest outage with its calms. */
+  readonly forMs: number;
 }
 
-/** Steady purchases of one voucher through all of the outages. */
+/** Steady purchases of one voucher through all of the outages. The service has its shape. */
 export async function playOutages<Row extends Outage>(
   stage: Stage,
   rows: readonly Row[],
-  { shape, title, seed }: OutageLoad,
+  { title, seed, rung = outageRung, calmMs = 1_000, forMs }: OutageLoad,
 ): Promise<Played<Row>> {
-  await stage.serve(shape);
-  const users = rows.length * longestSeconds * perSecond;
-  const voucherId = await stage.putOnSale({ title, stock: users, rung: outageRung });
+  const users = Math.ceil((rows.length * (forMs + 4 * waitMs) * perSecond) / 1_000);
+  const voucherId = await stage.putOnSale({ title, stock: users, rung });
   const purchases = planPurchases(voucherId, users, seed);
   const watch = watchFor(stage);
   try {
-    const played = await stage.during({ name: outageRung, perSecond, purchases }, (tries) =>
-      playInOrder(rows, (row) => playOne(stage, row, tries, watch)),
+    const played = await stage.during({ name: rung, perSecond, purchases }, (tries) =>
+      playInOrder(rows, (row) => playOne(stage, row, { voucherId, calmMs, tries, ...watch })),
     );
     await stage.lab.heal();
     return { ...played, facts: await stage.facts(voucherId) };
@@ -77,9 +80,11 @@ export const broken =
   async ({ stage }: Scene): Promise<Mended> => {
     const undos: Undo[] = [];
     for (const fault of faults) undos.unshift(await stage.inject(fault));
+    const downFrom = now();
     await stage.rest(forMs);
+    const downUntil = now();
     for (const undo of undos) await undo();
-    return { mendedAt: now() };
+    return { downFrom, downUntil, mendedAt: now() };
   };
 
 /** Something that an outage waits for, such as a promotion, may never happen. */
@@ -99,36 +104,41 @@ export async function playInOrder<Row extends Expected>(
   return { seen, unfinished: [] };
 }
 
+interface Load extends Watch {
+  readonly voucherId: string;
+  readonly calmMs: number;
+  readonly tries: readonly Try[];
+}
+
 async function playOne<Row extends Outage>(
   stage: Stage,
   row: Row,
-  tries: readonly Try[],
-  { looks, waits }: Watch,
+  { voucherId, calmMs, tries, looks, waits }: Load,
 ): Promise<Seen<Row>> {
   const ended = endedProcesses(stage.lab).length;
   const isInTimeFor = (what: string, condition: () => boolean | Promise<boolean>) =>
     isInTime(stage.until(what, waitMs, condition));
+  const soldSince = (since: bigint) => salesSince(tries, since).length;
+  const waiting = () => waitingOrders(stage);
   const started = now();
-  await stage.until('a sale', waitMs, () => hasSaleSince(tries, started));
+  await stage.until('a sale', waitMs, () => soldSince(started) > 0);
   const calmFrom = now();
   await stage.rest(calmMs);
   const brokenAt = now();
-  const soldSince = (since: bigint) => salesSince(tries, since).length;
-  const waiting = () => waitingOrders(stage);
-  const { mendedAt, later } = await row.play({ stage, soldSince, waiting });
+  const { later, ...mended } = await row.play({ stage, voucherId, soldSince, waiting });
+  const { mendedAt } = mended;
   const recorded = await whenRecorded(stage, tries, brokenAt, mendedAt);
-  await isInTimeFor('a sale', () => hasSaleSince(tries, mendedAt));
-  await later?.();
+  await isInTimeFor('a sale', () => soldSince(mendedAt) > 0);
+  const found = await later?.();
   await stage.rest(calmMs);
   await isInTimeFor('the service to be ready', () => looks.at(-1)?.isReady === true);
   const until = now();
+  const waited = waits.filter(({ at }) => at >= brokenAt && at < mendedAt);
   return {
-    ...{ row, calmFrom, brokenAt, mendedAt, ...recorded, until, tries: [...tries] },
+    ...{ row, calmFrom, brokenAt, downFrom: brokenAt, downUntil: mendedAt, ...mended },
+    ...{ ...recorded, until, tries: [...tries], leftLocks: null, ...found },
     looks: looks.filter(({ at }) => at >= brokenAt && at < until),
-    waitingMost: Math.max(
-      ...waits.filter(({ at }) => at >= brokenAt && at < mendedAt).map(({ count }) => count),
-      0,
-    ),
+    waitingMost: Math.max(0, ...waited.map(({ count }) => count)),
     exitCodes: endedProcesses(stage.lab).slice(ended),
   };
 }

@@ -2,17 +2,24 @@
  * One, two and three of the three independent masters stopped under steady load, and started again:
  * on the rungs that need all of them, a majority, and one other Redis.
  */
-import type { Facts } from '../../service/audit/facts.ts';
-import type { Finding } from '../../service/audit/finding.ts';
 import { defaultShape } from '../environment/lab.ts';
-import type { Judged } from '../stage/result.ts';
-import { auditAll, factsNotHeld } from './audited.ts';
+import { auditAll } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { conclusionsOf, judgedFindings, type Outage, outageReasons, phasesOf } from './outages.ts';
+import { judgeOutages, type Played, phasesAround } from './expectations.ts';
+import {
+  conclusionsOf,
+  judgedFindings,
+  type LockOutage,
+  lockServiceOf,
+  outagesOf,
+  partsOfOutage,
+  sellThrough,
+} from './lock-outages.ts';
 import { phaseTable } from './phases.ts';
-import { lockServiceOf, outagesOf, partsOf, sellThrough } from './sell-through.ts';
 
 const rungs = ['multilock', 'redlock', 'redis-atomic'] as const;
+/** The claim of the drill: sales are back so soon after the servers. */
+const soldAgainWithinMs = 2_000;
 
 export const stopMasters: Drill = {
   about: {
@@ -24,41 +31,33 @@ export const stopMasters: Drill = {
       const plans = outagesOf(lockServiceOf(rung), 'stopped', seed);
       return { rung, plans };
     });
-    const parts = targets.reduce((sum, { plans }) => sum + partsOf(plans), 0);
-    const partMs = (minutes * 60_000) / parts;
+    const outages = targets.flatMap(({ plans }) => plans).length;
+    const partMs = (minutes * 60_000) / (outages * partsOfOutage);
     await stage.serve(defaultShape);
-    const outages: Outage[] = [];
-    const facts: Facts[] = [];
+    const loads: Played<LockOutage>[] = [];
     for (const target of targets) {
       const title = `stop-masters, seed ${seed}`;
-      const sale = await sellThrough(stage, { ...target, partMs, seed, title });
-      outages.push(...sale.outages);
-      facts.push(sale.facts);
+      loads.push(await sellThrough(stage, { ...target, partMs, soldAgainWithinMs, seed, title }));
     }
-    return judge(outages, facts);
+    const seen = loads.flatMap((load) => load.seen);
+    const phases = seen.flatMap((each) => phasesAround(each.row.rung, each));
+    return {
+      ...judgeOutages(loads, judgedFindings),
+      conclusions: conclusionsOf(seen),
+      figures: {
+        attempts: loads.reduce((sum, { facts }) => sum + (facts.attempts ?? []).length, 0),
+        violations: violationsIn(loads),
+        latestResumptionMs: Math.max(0, ...phases.map(({ resumedAfterMs }) => resumedAfterMs ?? 0)),
+      },
+      tables: [phaseTable(phases)],
+    };
   },
 };
 
-function judge(outages: readonly Outage[], facts: readonly Facts[]): Judged {
-  const audits = auditAll(facts);
-  const findings = audits.flatMap(judgedFindings);
-  const phases = outages.flatMap(phasesOf);
-  const count = (wanted: readonly Pick<Finding, 'count'>[]) =>
-    wanted.reduce((sum, each) => sum + each.count, 0);
-  const figures = {
-    attempts: facts.reduce((sum, { attempts = [] }) => sum + attempts.length, 0),
-    violations: count(findings.map(({ finding }) => finding).filter(isViolated)),
-    latestResumptionMs: Math.max(0, ...phases.map(({ resumedAfterMs }) => resumedAfterMs ?? 0)),
-  };
-  const judged = outageReasons(outages, findings);
-  const conclusions = conclusionsOf(outages);
-  return {
-    ...judged,
-    conclusions,
-    figures,
-    tables: [phaseTable(phases)],
-    facts: factsNotHeld(audits),
-  };
+function violationsIn(loads: readonly Played[]): number {
+  const findings = auditAll(loads.map(({ facts }) => facts)).flatMap(judgedFindings);
+  return findings.reduce(
+    (sum, { finding }) => sum + (finding.verdict === 'violated' ? finding.count : 0),
+    0,
+  );
 }
-
-const isViolated = ({ verdict }: Finding): boolean => verdict === 'violated';

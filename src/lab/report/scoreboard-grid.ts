@@ -1,6 +1,6 @@
 /** The scoreboard as rows of short marks; a cell that was not played is an empty string. Pure. */
 
-import { lockServiceOf } from '../drills/sell-through.ts';
+import { lockServiceOf } from '../drills/lock-outages.ts';
 import {
   agreement,
   type Cell,

@@ -6,17 +6,15 @@ import type { CheckName, Verdict } from '../../service/domain.ts';
 import { evidenceText } from '../../texts/evidence.ts';
 import type { Audited } from '../drills/audited.ts';
 import {
-  judgedFindings,
-  leftLocksTexts,
-  longestGapMs,
-  neverResumed,
-  type Outage,
+  countSales,
+  expected,
+  meanwhile,
   resumedAfterMs,
-  soldMeanwhile,
-  undecided,
-  wrongLocks,
-  wrongSales,
-} from '../drills/outages.ts';
+  type Seen,
+  withoutSalesMs,
+  wrongIn,
+} from '../drills/expectations.ts';
+import { judgedFindings, type LockOutage } from '../drills/lock-outages.ts';
 import { isAboutData, type PlayedRace } from '../races/race-verdict.ts';
 
 export interface BrokenPromise {
@@ -116,17 +114,21 @@ export function playOfRace({ verdict, asClaimed, evidence, facts }: PlayedRace):
 const joined = (parts: readonly string[]): string => parts.filter((each) => each !== '').join('; ');
 
 /** The audit is of the whole sale, so it counts for each of its outages. */
-export function playOfOutage(outage: Outage, audited: Audited): CellPlay {
+export function playOfOutage(outage: Seen<LockOutage>, audited: Audited): CellPlay {
   const findings = judgedFindings(audited).map(({ finding }) => finding);
   const violated = findings.filter((each) => each.verdict === 'violated');
   const doubts = findings.filter((each) => each.verdict === 'unknown');
-  const surprises = [...wrongSales(outage), ...neverResumed(outage), ...wrongLocks(outage)];
-  const claimed = outage.leavesLocks ? leftLocksTexts(outage) : [];
-  const missing = [...undecided(outage), ...doubts.map(findingLine)];
+  const { expects, needs = [] } = outage.row;
+  const surprises = wrongIn(outage, expects);
+  const claimed = expects.includes(expected.noLocksLeft)
+    ? []
+    : wrongIn(outage, [expected.noLocksLeft]);
+  const unseen = wrongIn(outage, [expected.boughtBefore, ...needs]);
+  const missing = [...unseen, ...doubts.map(findingLine)];
   const isBroken = violated.length > 0 || surprises.length > 0;
   const cost = {
-    soldOn: soldMeanwhile(outage).sold > 0,
-    withoutSalesMs: longestGapMs(outage),
+    soldOn: countSales(meanwhile(outage)) > 0,
+    withoutSalesMs: withoutSalesMs(outage),
     resumedAfterMs: resumedAfterMs(outage),
     leftLocks: outage.leftLocks,
   };

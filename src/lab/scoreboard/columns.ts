@@ -2,8 +2,8 @@
 import { type Circumstance, circumstances, type Rung } from '../../service/ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts';
 import { texts } from '../../texts/texts.ts';
-import type { Away, OutagePlan } from '../drills/outages.ts';
-import { lockServiceOf, outagesOf } from '../drills/sell-through.ts';
+import type { Away, OutagePlan } from '../drills/lock-outages.ts';
+import { lockServiceOf, outagesOf } from '../drills/lock-outages.ts';
 import { raceNames, schedules } from '../races/schedules.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** Plays every planned cell of the scoreboard on real servers. */
 import { auditAll } from '../drills/audited.ts';
-import { sellThrough } from '../drills/sell-through.ts';
+import { sellThrough } from '../drills/lock-outages.ts';
 import { defaultShape, type Lab, type Progress } from '../environment/lab.ts';
 import { raceOn } from '../races/race-on.ts';
 import type { Experiment } from '../stage/experiment.ts';
@@ -109,7 +109,8 @@ async function playOneSale(
   { partMs, signal }: PlayOptions,
 ): Promise<[fault: string, play: CellPlay][]> {
   const plans = outages.map(({ plan }) => plan);
-  const request = { rung, plans, partMs, seed, title: 'scoreboard' };
+  const claims = { partMs, soldAgainWithinMs: Number.POSITIVE_INFINITY };
+  const request = { rung, plans, seed, title: 'scoreboard', ...claims };
   const play = async (): Promise<[string, CellPlay][]> => {
     const sale = await withStage(lab, signal, async (stage) => {
       await stage.serve({ ...defaultShape, network });
@@ -117,10 +118,11 @@ async function playOneSale(
     });
     const [audited] = auditAll([sale.facts]);
     if (!audited) throw new RangeError('a sale is audited');
-    return sale.outages.map((outage, index) => [
-      outages[index]?.fault ?? '',
-      playOfOutage(outage, audited),
-    ]);
+    const unfinished = playOfError(new Error(sale.unfinished.join('; ')));
+    return outages.map(({ fault }, index) => {
+      const seen = sale.seen[index];
+      return [fault, seen ? playOfOutage(seen, audited) : unfinished];
+    });
   };
   return told(lab, signal, play, (error) =>
     outages.map(({ fault }) => [fault, playOfError(error)] as [string, CellPlay]),

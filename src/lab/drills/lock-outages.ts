@@ -1,0 +1,163 @@
+/**
+ * Outages of the lock servers of a rung: what its row claims about them is what is expected. A rung
+ * sells on while what is left is enough, and else it refuses and says why.
+ */
+import type { LockService, Rung } from '../../service/ladder/rung.ts';
+import { ladder, type RungName, rungNamed } from '../../service/ladder/rungs.ts';
+import { type FaultName, faultOn } from '../faults/faults.ts';
+import type { Bilingual } from '../stage/result.ts';
+import type { Stage } from '../stage/stage.ts';
+import { type Audited, type AuditedFinding, findingsOf } from './audited.ts';
+import {
+  countSales,
+  expected,
+  meanwhile,
+  type Played,
+  resumedAfterMs,
+  type Seen,
+} from './expectations.ts';
+import { leftLocks } from './left-locks.ts';
+import { broken, type Outage, playOutages, type Scene } from './outage.ts';
+import { warmRung } from './warm-rung.ts';
+
+/** Longer than a client waits, and shorter than an outage: requests arrive during it and after. */
+const lateByMs = 1_500;
+/** Of the time of an outage: the calm before it, and after the look for left locks. */
+const calmShare = 0.25;
+const unavailable = 'lock-service-unavailable';
+
+const faultOf = { stopped: 'stop', hung: 'pause', late: 'delay' } as const satisfies Record<
+  string,
+  FaultName
+>;
+/**
+ * Stopped: their connections end. Hung: their connections stay, and nothing answers (SIGSTOP).
+ * Late: what is sent to them arrives after its sender has given up.
+ */
+export type Away = keyof typeof faultOf;
+
+/** What is done to the lock servers of a rung. */
+export interface OutagePlan {
+  readonly servers: readonly string[];
+  readonly away: Away;
+}
+
+export interface LockOutage extends Outage {
+  readonly rung: RungName;
+  /** `2 of 3 stopped` */
+  readonly phase: string;
+}
+
+/** The time of an outage with the calm before and after it, in times of the outage. */
+export const partsOfOutage = 2 + 2 * calmShare;
+
+/** A rung without lock servers has none. */
+export function lockServiceOf(rung: RungName): LockService {
+  const { lockService = { servers: [], needed: 0 } }: Rung = ladder[rung];
+  return lockService;
+}
+
+/** 1, 2, … and all of its lock servers; the seed says which is first. */
+export function outagesOf({ servers }: LockService, away: Away, seed: number): OutagePlan[] {
+  const first = seed % servers.length;
+  const order = [...servers.slice(first), ...servers.slice(0, first)];
+  return servers.map((_, index) => ({ servers: order.slice(0, index + 1), away }));
+}
+
+/** The claim of a rung about an outage, from its row. */
+export const sellsWithout = ({ servers, needed }: LockService, away: number): boolean =>
+  servers.length - away >= needed;
+
+/** The claim of a rung: what is granted to a caller that gave up stays. */
+export function leavesLocks(name: string): boolean {
+  const { breaks } = rungNamed(name);
+  return breaks.some(({ under, check }) => under === 'servers-hung' && check === 'progress');
+}
+
+/**
+ * `progress` counts too, where the rung claims that no lock stays behind: a release that a server
+ * did not hear is sent again.
+ */
+export function judgedFindings(audited: Audited): AuditedFinding[] {
+  const leaves = leavesLocks(audited.facts.rung);
+  return findingsOf(audited).filter(({ finding }) => !leaves || finding.check !== 'progress');
+}
+
+interface LockLoad {
+  readonly rung: RungName;
+  readonly plans: readonly OutagePlan[];
+  /** How long each outage lasts, and the sales after it. */
+  readonly partMs: number;
+  readonly soldAgainWithinMs: number;
+  readonly seed: number;
+  readonly title: string;
+}
+
+/** The service has the shape that the load needs. */
+export async function sellThrough(stage: Stage, load: LockLoad): Promise<Played<LockOutage>> {
+  const { rung, plans, partMs, seed, title } = load;
+  const rows = plans.map((plan) => lockOutage(plan, load));
+  await warmRung(stage, rung, seed);
+  return playOutages(stage, rows, {
+    title,
+    seed,
+    rung,
+    calmMs: partMs * calmShare,
+    forMs: 3 * partMs,
+  });
+}
+
+type Claims = Pick<LockLoad, 'rung' | 'partMs' | 'soldAgainWithinMs'>;
+
+export function lockOutage({ servers, away }: OutagePlan, claims: Claims): LockOutage {
+  const { rung, partMs, soldAgainWithinMs } = claims;
+  const service = lockServiceOf(rung);
+  const phase = `${servers.length} of ${service.servers.length} ${away}`;
+  const noRefusal = `no attempt was refused as ${unavailable}`;
+  const { sellsOn, sellsNothing, refusesAs, soldAgainWithin, noLocksLeft } = expected;
+  return {
+    ...{ rung, phase, name: `${rung}, ${phase}`, needs: [expected.triedMeanwhile] },
+    expects: [
+      ...(sellsWithout(service, servers.length)
+        ? [sellsOn]
+        : [sellsNothing, refusesAs(unavailable, noRefusal)]),
+      soldAgainWithin(soldAgainWithinMs),
+      ...(leavesLocks(rung) ? [] : [noLocksLeft]),
+    ],
+    play: async (scene: Scene) => {
+      const { stage, voucherId } = scene;
+      const faults = servers.map((server) => faultOn(faultOf[away], server, lateByMs));
+      const mended = await broken(partMs, ...faults)(scene);
+      const later = async () => {
+        await stage.rest(partMs); // A lease that a purchase has now may end meanwhile.
+        return { leftLocks: await leftLocks(stage.lab, voucherId, service) };
+      };
+      return { ...mended, later };
+    },
+  };
+}
+
+/** Of each rung: with how many servers away it sold on, and how soon it was back. */
+export function conclusionsOf(outages: readonly Seen<LockOutage>[]): Bilingual[] {
+  return [...Map.groupBy(outages, ({ row }) => row.rung)].map(([rung, own]) => {
+    const told = (isSelling: boolean) =>
+      own
+        .filter((each) => countSales(meanwhile(each)) > 0 === isSelling)
+        .map(({ row }) => row.phase);
+    const back = own.map(resumedAfterMs);
+    const ms = back.includes(null) ? null : Math.max(0, ...back.map(Number));
+    const [sold, not] = [told(true), told(false)];
+    return {
+      en: `${rung} ${[
+        ...(sold.length > 0 ? [`sold on with ${sold.join(', ')}`] : []),
+        ...(not.length > 0 ? [`sold nothing with ${not.join(', ')}`] : []),
+        ms === null ? 'it did not sell again after each of them' : `it sold again within ${ms} ms`,
+      ].join('; ')}.`,
+      zh: `${rung}：${[
+        ...(sold.length > 0 ? [`${sold.join('、')} 时继续成交`] : []),
+        ...(not.length > 0 ? [`${not.join('、')} 时没有成交`] : []),
+        ms === null ? '之后没有全部恢复' : `修复后 ${ms} ms 内恢复成交`,
+      ].join('；')}。`,
+    };
+  });
+}
