@@ -302,6 +302,7 @@ test('the report of a scoreboard is its table, and each cell says what was seen 
   expect(await sold.textContent()).toMatch(/^✓ \d+\.\d \+\d+\.\d$/);
   expect(await sold.getAttribute('title')).toMatch(/^redlock, 1-stopped: sold on; longest time/);
   expect(await cells.count()).toBe(2);
+  expect(await textOf(report, '[data-judged]')).toBe('Seen ✓ as expected '); // Promises broke.
 }, 180_000);
 
 test('a drill is begun in the page once it is predicted, shown while it runs, and reported', async () => {

@@ -12,9 +12,10 @@ type Verdict = NonNullable<RunView['verdict']>;
 export function RunChip({ verdict }: { verdict: Verdict }) {
   const { words } = page.value;
   const seen = seenVerdict(verdict);
+  const isSale = hasSale(verdict);
   const [kind, text] = {
-    violated: ['wrong', `✗ ${words.violated}`],
-    held: ['held', `✓ ${words.held}`],
+    violated: ['wrong', `✗ ${isSale ? words.violated : words.notAsExpected}`],
+    held: ['held', `✓ ${isSale ? words.held : words.asExpected}`],
     unknown: ['so-far', `? ${words.cannotTell}`],
   }[seen];
   return (
@@ -23,6 +24,9 @@ export function RunChip({ verdict }: { verdict: Verdict }) {
     </span>
   );
 }
+
+/** A scoreboard, mutants and errata have no sale of their own whose promises could hold. */
+const hasSale = ({ loads = [] }: Verdict): boolean => loads.length > 0;
 
 const reasonsMax = 10;
 
@@ -43,7 +47,7 @@ export function JudgedRun({
     <section class="panel outcome" aria-live="polite" data-judged={seen}>
       {predicted && <Predicted predicted={predicted} />}
       <span>
-        <b>{words.audit}</b> <RunChip verdict={verdict} />{' '}
+        <b>{hasSale(verdict) ? words.audit : words.seen}</b> <RunChip verdict={verdict} />{' '}
         {seen === 'violated' && <Claimed verdict={verdict} />}
       </span>
       <PredictionCheck predicted={predicted} seen={seen} />

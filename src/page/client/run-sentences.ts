@@ -24,9 +24,10 @@ export function toldSentence(event: ToldEvent): string {
   }
 }
 
-/** The number of faults, and what each load cost. */
+/** The number of faults, where there was a load, and what each load cost. */
 export function costTexts({ verdict }: RunView): string[] {
   const { faults = {}, loads = [] } = verdict ?? {};
   const injected = Object.values(faults).reduce((all, times) => all + times, 0);
-  return [page.value.faultCount(injected), ...costSentences(loads, language.value)];
+  const counted = loads.length > 0 || injected > 0 ? [page.value.faultCount(injected)] : [];
+  return [...counted, ...costSentences(loads, language.value)];
 }

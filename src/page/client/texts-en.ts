@@ -107,6 +107,8 @@ export const en = {
     stopIt: 'Stop it',
     asClaimed: 'as the ladder claims',
     notAsClaimed: 'NOT as the ladder claims',
+    asExpected: 'as expected',
+    notAsExpected: 'NOT as expected',
     alsoBroken: 'Also broken:',
     inMysql: 'in MySQL',
     runFailed: 'It failed, and proves nothing:',

@@ -95,6 +95,8 @@ export const zh: typeof en = {
     stopIt: '停止',
     asClaimed: '与阶梯的说法一致',
     notAsClaimed: '与阶梯的说法不一致',
+    asExpected: '与预期一致',
+    notAsExpected: '与预期不符',
     alsoBroken: '另外被打破：',
     inMysql: '在 MySQL 中',
     runFailed: '失败了，什么也不能证明：',
