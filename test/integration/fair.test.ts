@@ -187,8 +187,12 @@ test('the next in line is notified by the one that removes a turn that timed out
   await untilInLine(2);
   const [, own = ''] = await whole();
   await untilListening(own);
-  await redis.zadd(turns, Date.now() - 1, 'short:turn');
-  await redis.del(key);
+  // At once: the waiter asks again after it subscribed, and would remove the turn by itself.
+  await redis
+    .multi()
+    .zadd(turns, Date.now() - 1, 'short:turn')
+    .del(key)
+    .exec();
   expect(await late.acquire(resource, { waitMs: 0 })).toBeNull();
   await expectSoon(next);
 });
