@@ -17,8 +17,8 @@ import {
   coverageTable,
   newCells,
 } from '../../src/lab/soak/coverage.ts';
+import { soakReasons } from '../../src/lab/soak/soak.ts';
 import { soakFaultNames } from '../../src/lab/soak/soak-faults.ts';
-import { soakReasons } from '../../src/lab/soak/soak-reasons.ts';
 import { SoakSale, shortStock } from '../../src/lab/soak/soak-sale.ts';
 import { type PlannedFault, Steering } from '../../src/lab/soak/steering.ts';
 import type { Purchase } from '../../src/lab/workload/steady-purchases.ts';

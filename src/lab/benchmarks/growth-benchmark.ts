@@ -5,6 +5,7 @@
  * line is written.
  */
 
+import { readFileSync } from 'node:fs';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import { labError } from '../errors.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
@@ -12,7 +13,6 @@ import { faultsOfSale } from './faults-of-figures.ts';
 import { faultsText, medianText, otherWorkText, rangeText, targetsTable } from './figure-text.ts';
 import { labProcesses } from './lab-processes.ts';
 import { type Bench, measureSale, putVoucherOnSale } from './measure.ts';
-import { memoryOf } from './process-memory.ts';
 import { cpuPerOrder } from './rung-benchmark.ts';
 import { type Seller, type SellSlice, type SoldSlice, scriptBuyer } from './script-buyer.ts';
 import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
@@ -238,3 +238,18 @@ const legend = {
   'Redis bytes': 'memory of redis-main for each order so far, once the queue is empty',
   'worker MB': 'memory of the order workers',
 };
+
+/** From /proc: megabytes that are in RAM, of all together. Null when one has ended. */
+function memoryOf(pids: readonly number[]): number | null {
+  try {
+    return pids.reduce((sum, pid) => sum + residentMb(pid), 0);
+  } catch {
+    return null;
+  }
+}
+
+function residentMb(pid: number): number {
+  const [, kilobytes] =
+    /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1_024;
+}

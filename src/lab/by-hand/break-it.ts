@@ -20,7 +20,8 @@ import { FaultRequests } from './fault-requests.ts';
 import { judgeSales } from './judge-sales.ts';
 import { watchLocks } from './watch-locks.ts';
 import { watchSale } from './watch-sale.ts';
-import { watchServers } from './watch-servers.ts';
+
+const lookEveryMs = 500;
 
 export type BreakOptions = BreakChoice<RungName>;
 
@@ -132,4 +133,21 @@ function watchSales(stage: Stage, sales: readonly AnsweredSale[]): () => Promise
   return async () => {
     await Promise.all(lastCounts.map((count) => count()));
   };
+}
+
+/**
+ * Tells the state of every server of the lab when it changes, whoever changed it.
+ * @returns what ends it
+ */
+function watchServers({ lab, emit }: Stage): () => void {
+  let before = '';
+  const look = () => {
+    const { parts } = lab;
+    const now = JSON.stringify(parts);
+    if (now !== before) emit({ kind: 'servers', parts });
+    before = now;
+  };
+  look();
+  const timer = setInterval(look, lookEveryMs);
+  return () => clearInterval(timer);
 }

@@ -1,11 +1,12 @@
 /** Counts a sale while it goes on: what was answered, and what MySQL has. */
 import type { RowDataPacket } from 'mysql2/promise';
+import type { Connections } from '../../service/connections/connections.ts';
+import type { Rung } from '../../service/ladder/rung.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
 import type { SaleCounts } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
 import { answerOrNull } from './answer-soon.ts';
 import type { AnsweredSale } from './break-loads.ts';
-import { type QueueDepth, queueDepthOf } from './queue-depth.ts';
 
 const everyMs = 500;
 /** Counting many orders takes MySQL long: it rests so many times as long. */
@@ -89,4 +90,24 @@ async function readRecorded({ connections }: Stage, voucherId: string): Promise<
   const recorded = Number(confirmed?.['orders'] ?? 0);
   const twice = recorded - Number(confirmed?.['users'] ?? 0);
   return { recorded, twice, dead: Number(of('failed')?.['orders'] ?? 0) };
+}
+
+/** How many orders the queue of a rung has, and how many of them an order worker has in hand. */
+interface QueueDepth {
+  readonly depth: number;
+  /** Null: the queue does not say it. */
+  readonly inHand: number | null;
+  /** True: `depth` leaves out what a worker has in hand. */
+  readonly isInHandUncounted: boolean;
+}
+
+/** @returns null without a queue that other processes can ask */
+function queueDepthOf(connections: Connections, rung: Rung): (() => Promise<QueueDepth>) | null {
+  if (!rung.queue || rung.queueInProcess) return null;
+  const queue = rung.queue(connections);
+  return async () => ({
+    depth: await queue.depth(),
+    inHand: (await queue.inHand?.().catch(() => null)) ?? null,
+    isInHandUncounted: queue.isInHandUncounted ?? false,
+  });
 }

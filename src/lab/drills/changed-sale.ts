@@ -12,8 +12,7 @@ import type { Stage } from '../stage/stage.ts';
 import { changeOnce, isChangeFinal } from '../workload/change-sale.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
 import { type ChangedSale, judgeChangedSale, type Pause } from './changed-sale-figures.ts';
-import type { Drill } from './drill.ts';
-import { repeatedSales } from './repeated-sales.ts';
+import { type Drill, repeatedSales } from './drill.ts';
 import { playStorm, type StormFault } from './storm-faults.ts';
 import { now } from './try-times.ts';
 

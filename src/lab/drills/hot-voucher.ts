@@ -13,9 +13,8 @@ import { killServer } from '../faults/process.ts';
 import type { Stage } from '../stage/stage.ts';
 import { byBucket } from '../workload/by-bucket.ts';
 import { onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';
-import type { Drill } from './drill.ts';
+import { type Drill, repeatedSales } from './drill.ts';
 import { type HotSale, judgeHotVoucher } from './hot-voucher-figures.ts';
-import { repeatedSales } from './repeated-sales.ts';
 import { playStorm, type StormFault } from './storm-faults.ts';
 
 const rung = 'lua-buckets';

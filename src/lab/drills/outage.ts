@@ -3,15 +3,17 @@
  * watched until all is as before. A drill has a row for each outage: what happens, and how it must
  * look (`expectations.ts`).
  */
+
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isServiceError } from '../../service/errors.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import { findRecorded } from '../../service/orders/record-orders.ts';
+import type { Lab } from '../environment/lab.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
-import { endedProcesses } from './ended-processes.ts';
 import type { Expected, Look, Played, Seen, Timeline } from './expectations.ts';
 import { isSale, now, salesSince, sentBetween } from './try-times.ts';
 
@@ -203,4 +205,12 @@ async function whenRecorded(
     (await isInTime(stage.until('orders to be recorded', waitMs, condition, 50))) ? now() : null;
   const [recordedAt, nextRecordedAt] = await Promise.all([when(areAll), when(isOne)]);
   return { recordedAt, nextRecordedAt };
+}
+
+/** Of the processes that were replaced: the exit codes, in order; null for a signal. */
+function endedProcesses(lab: Pick<Lab, 'logFile'>): (number | null)[] {
+  const lines = readFileSync(lab.logFile('service'), 'utf8').split('\n');
+  return lines
+    .filter((line) => line.startsWith('{') && line.includes('"child-exited"'))
+    .map((line) => (JSON.parse(line) as { readonly code: number | null }).code);
 }

@@ -8,7 +8,6 @@ import { lockErrata } from './lock-errata.ts';
 import { queueErrata } from './queue-errata.ts';
 import { scriptErrata } from './script-errata.ts';
 import { sqlErrata } from './sql-errata.ts';
-import { zookeeperErrata } from './zookeeper-errata.ts';
 
 export const errata = {
   ...scriptErrata,
@@ -16,7 +15,6 @@ export const errata = {
   ...sqlErrata,
   ...idErrata,
   ...queueErrata,
-  ...zookeeperErrata,
 } as const satisfies Record<string, Erratum>;
 export type ErratumName = keyof typeof errata;
 export const erratumNames = Object.keys(errata) as ErratumName[];

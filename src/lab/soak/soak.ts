@@ -4,18 +4,29 @@
  * drained and audited.
  */
 
-import { type Audited, auditAll, factsNotHeld, findingsOf } from '../drills/audited.ts';
-import { stormFigures } from '../drills/storm-figures.ts';
+import {
+  type Audited,
+  auditAll,
+  drillVerdict,
+  factsNotHeld,
+  findingsOf,
+} from '../drills/audited.ts';
+import {
+  auditedReasons,
+  type StormFigures,
+  stormFigures,
+  stormViolations,
+  unsentTexts,
+} from '../drills/storm-figures.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { countBy } from '../stage/count-by.ts';
 import type { Experiment } from '../stage/experiment.ts';
-import type { Table } from '../stage/result.ts';
+import type { Judged, Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { declaredCells, targets } from './cells.ts';
-import { coverageOf, coverageTable } from './coverage.ts';
+import { type Coverage, coverageGaps, coverageOf, coverageTable } from './coverage.ts';
 import { type PlayedFault, playFault } from './play-fault.ts';
 import { claimIdleMs } from './soak-faults.ts';
-import { soakReasons } from './soak-reasons.ts';
 import { SoakSale } from './soak-sale.ts';
 import { Steering } from './steering.ts';
 
@@ -118,3 +129,22 @@ const faultTable = (played: readonly PlayedFault[]): Table => ({
 /** All that the audits found. */
 const violationsIn = (audits: readonly Audited[]): number =>
   audits.flatMap(findingsOf).reduce((sum, { finding }) => sum + finding.count, 0);
+
+/**
+ * The verdict, from the figures, the audits and what was seen. Pure.
+ * @param isGated whether everything must be covered; a short soak cannot do that
+ */
+export function soakReasons(
+  figures: StormFigures,
+  audits: readonly Audited[],
+  coverage: Coverage,
+  isGated: boolean,
+): Pick<Judged, 'verdict' | 'reasons'> {
+  const missing = isGated ? coverageGaps(coverage) : [];
+  if (coverage.seen === 0) missing.push('no fault hit a request at its checkpoint');
+  if (figures.accepted === 0) missing.push('nobody bought');
+  missing.push(...unsentTexts(figures));
+  const verdicts = audits.map(({ audit }) => audit.verdict);
+  const broken = stormViolations(figures);
+  return drillVerdict(verdicts, { broken, audited: auditedReasons(audits), missing });
+}

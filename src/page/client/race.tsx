@@ -6,12 +6,12 @@ import { Outcomes, Predict, Proof, Verdict } from './cards.tsx';
 import { ChoicesStrip } from './choices-strip.tsx';
 import { Compare } from './compare.tsx';
 import { Ends } from './ends.tsx';
-import { Feed } from './feed.tsx';
 import { ladderRow, nextRow } from './ladder-rows.ts';
 import { Lanes } from './lanes.tsx';
 import { mayPlay } from './learner.ts';
 import type { PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
+import { rowSentence } from './sentences.ts';
 import { Code, TrueNow } from './state.tsx';
 import {
   begin,
@@ -136,5 +136,32 @@ function PhoneTabs() {
         </button>
       ))}
     </div>
+  );
+}
+
+/** One plain sentence for each thing that happened; the events that prove it behind a click. */
+function Feed({ of }: { of: PlayView }) {
+  return (
+    <details class="feed">
+      <summary>{page.value.words.feed}</summary>
+      <ol>
+        {of.rows.map((row, index) => {
+          const { mark, text, evidence } = rowSentence(row);
+          return (
+            <li key={index}>
+              <details>
+                <summary>
+                  <small>{(row.atMs / 1_000).toFixed(3)} s</small> {mark} <b>{row.lane}</b> {text}{' '}
+                  <small>{evidence}</small>
+                </summary>
+                <pre class="code">
+                  {row.evidence.map((event) => `${JSON.stringify(event)}\n`).join('')}
+                </pre>
+              </details>
+            </li>
+          );
+        })}
+      </ol>
+    </details>
   );
 }

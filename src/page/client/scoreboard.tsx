@@ -1,11 +1,17 @@
 /** Which lock survives what: what was published, what was seen here, and each cell plays it. */
+
+import { effect, signal } from '@preact/signals';
 import type { ScoredCell } from '../../lab/stage/events.ts';
+import type { Verdict } from '../../service/domain.ts';
+import { connection } from './api.ts';
+import { liveWorld } from './event-log.ts';
 import { addressOf, show, wantedBreak } from './route.ts';
 import { runName } from './run-store.ts';
 import { type ScoreTable, scoreTable } from './score-rows.ts';
-import { seenRuns } from './seen-runs.ts';
 import type { RunAddress, View } from './store.ts';
 import { ladder, page } from './texts.ts';
+
+const storeName = 'lockstep-seen-runs';
 
 export function Scoreboard() {
   const { words } = page.value;
@@ -186,3 +192,26 @@ function walkCells(event: KeyboardEvent): void {
     return;
   }
 }
+
+function stored(): ReadonlyMap<string, Verdict> {
+  try {
+    return new Map(JSON.parse(localStorage.getItem(storeName) ?? '[]') as [string, Verdict][]);
+  } catch {
+    return new Map(); // A file from the disk may not have a store.
+  }
+}
+
+/** The last verdict of each experiment, as this browser has seen it: it is kept there alone. */
+const seenRuns = signal<ReadonlyMap<string, Verdict>>(stored());
+
+effect(() => {
+  const { experiment, verdict } = liveWorld.value.run ?? {};
+  if (!experiment || !verdict || connection.value !== 'open') return;
+  if (seenRuns.peek().get(experiment) === verdict.verdict) return;
+  seenRuns.value = new Map(seenRuns.peek()).set(experiment, verdict.verdict);
+  try {
+    localStorage.setItem(storeName, JSON.stringify([...seenRuns.peek()]));
+  } catch {
+    // Then it is known until the page is closed.
+  }
+});

@@ -1,11 +1,11 @@
 /** What the page says in the viewer's language. The ladder's own texts are the rest. */
 import { computed, signal } from '@preact/signals';
 import { type Language, languages, texts } from '../../texts/texts.ts';
-import { chosenLanguage, rememberLanguage } from './chosen-language.ts';
 import { en } from './texts-en.ts';
 import { zh } from './texts-zh.ts';
 
 const own = { en, zh } as const;
+const storeName = 'lockstep-language';
 
 const isLanguage = (text: string): text is Language => languages.some((each) => each === text);
 const asked = globalThis.document?.documentElement.dataset['language']; // Of a file.
@@ -25,4 +25,27 @@ export const ladder = computed(() => texts[language.value]);
 export function stepText(word: string): string {
   const words: Readonly<Record<string, string>> = ladder.value.steps;
   return words[word] ?? word;
+}
+
+/** By a button of the page, or by a link to it, in this browser. */
+function chosenLanguage(): string | null {
+  const linked = new URLSearchParams(globalThis.location?.search).get('language');
+  const known = languages.find((each) => each === linked);
+  if (known) {
+    rememberLanguage(known);
+    return known;
+  }
+  try {
+    return localStorage.getItem(storeName);
+  } catch {
+    return null; // A file from the disk may not have a store.
+  }
+}
+
+function rememberLanguage(language: string): void {
+  try {
+    localStorage.setItem(storeName, language);
+  } catch {
+    // Then it is chosen until the page is closed.
+  }
 }

@@ -7,7 +7,6 @@ import type { Logger } from 'pino';
 import { isContention } from '../connections/mysql.ts';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
 import { isServiceError, noOrderIdCodes } from '../errors.ts';
-import { allowedMethods } from './allowed-methods.ts';
 import { type HeaderTexts, requestIdOf } from './headers.ts';
 import { type App, routes } from './openapi.ts';
 import { problem } from './problems.ts';
@@ -131,3 +130,16 @@ function clientError(
   if (status === 415) return 'unsupported-media-type';
   return status === 413 ? 'body-too-large' : 'invalid-request';
 }
+
+/** For the `Allow` of an answer 405. Empty when the application has no such path. */
+function allowedMethods(app: App, path: string): string[] {
+  const methods = app.routes
+    .filter((route) => route.method !== 'ALL' && patternOf(route.path).test(path))
+    .map(({ method }) => method);
+  if (methods.includes('GET')) methods.push('HEAD');
+  return [...new Set(methods)].sort();
+}
+
+/** `/orders/:id` matches `/orders/7`. */
+const patternOf = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/:[^/]+/g, '[^/]+')}$`);
