@@ -235,18 +235,18 @@ const progress: readonly Row[] = [
     held,
   ],
   [
-    'finds a lost wake-up: a grant 1000 ms after the release',
-    lockFacts('0 A 7 granted', '20 B 8 requested', '100 A 7 released', '1100 B 8 granted'),
-    violated(1, 'user 8 got the lock 1000 ms after it was free'),
+    'finds a lost wake-up: a grant 2000 ms after the release',
+    lockFacts('0 A 7 granted', '20 B 8 requested', '100 A 7 released', '2100 B 8 granted'),
+    violated(1, 'user 8 got the lock 2000 ms after it was free'),
   ],
   [
     'allows a slow grant of a lock that nobody released meanwhile',
-    lockFacts('0 A 7 granted', '100 A 7 released', '200 B 8 requested', '1300 B 8 granted'),
+    lockFacts('0 A 7 granted', '100 A 7 released', '200 B 8 requested', '2300 B 8 granted'),
     held,
   ],
   [
-    'allows a waiter 1000 ms until it has the lock',
-    lockFacts('0 A 7 granted', '20 B 8 requested', '100 A 7 released', '1099 B 8 granted'),
+    'allows a waiter 2000 ms until it has the lock',
+    lockFacts('0 A 7 granted', '20 B 8 requested', '100 A 7 released', '2099 B 8 granted'),
     held,
   ],
   [
@@ -340,9 +340,9 @@ const progress: readonly Row[] = [
     'finds a lost wake-up of a waiter that was paused while the lock was released',
     lockFacts(
       ...['0 A 7 granted', '20 B 8 requested', '100 A 7 released'],
-      ...['900 B 8 resumed', '1900 B 8 granted'],
+      ...['900 B 8 resumed', '2900 B 8 granted'],
     ),
-    violated(1, 'user 8 got the lock 1000 ms after it was free'),
+    violated(1, 'user 8 got the lock 2000 ms after it was free'),
   ],
   [
     'finds a denial after an owner was answered and forgot the release',

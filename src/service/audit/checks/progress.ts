@@ -15,7 +15,7 @@ import { incomplete } from './mutual-exclusion.ts';
 /** A free lock must be noticed within this time; a polling lock needs some milliseconds. */
 const noticeMs = 500;
 /** A grant this long after the release came by a timer, and not by the release. */
-const wakeUpMs = 1_000;
+const wakeUpMs = 2_000;
 
 export const progress: Check = {
   name: 'progress',
