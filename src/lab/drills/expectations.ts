@@ -195,14 +195,15 @@ export const wrongIn = (seen: Seen, wanted: readonly Expectation[]): string[] =>
 
 /**
  * Each load with its facts, which must hold, too.
+ * @param audits of their facts, for a caller that has made them.
  * @param judged the findings of an audit that count.
  */
 export function judgeOutages(
   loads: readonly Played[],
+  audits: readonly Audited[] = auditAll(loads.map(({ facts }) => facts)),
   judged: (audited: Audited) => AuditedFinding[] = findingsOf,
 ): Pick<Judged, 'verdict' | 'reasons' | 'facts'> {
   const seen = loads.flatMap((load) => load.seen);
-  const audits = auditAll(loads.map(({ facts }) => facts));
   const findings = audits.flatMap(judged);
   const reasons = drillVerdict(
     findings.map(({ finding }) => finding.verdict),

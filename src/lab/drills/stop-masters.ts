@@ -3,7 +3,7 @@
  * on the rungs that need all of them, a majority, and one other Redis.
  */
 import { defaultShape } from '../environment/lab.ts';
-import { auditAll } from './audited.ts';
+import { type Audited, auditAll } from './audited.ts';
 import type { Drill } from './drill.ts';
 import { judgeOutages, type Played, phasesAround } from './expectations.ts';
 import {
@@ -41,12 +41,13 @@ export const stopMasters: Drill = {
     }
     const seen = loads.flatMap((load) => load.seen);
     const phases = seen.flatMap((each) => phasesAround(each.row.rung, each));
+    const audits = auditAll(loads.map(({ facts }) => facts));
     return {
-      ...judgeOutages(loads, judgedFindings),
+      ...judgeOutages(loads, audits, judgedFindings),
       conclusions: conclusionsOf(seen),
       figures: {
         attempts: loads.reduce((sum, { facts }) => sum + (facts.attempts ?? []).length, 0),
-        violations: violationsIn(loads),
+        violations: violationsIn(audits),
         latestResumptionMs: Math.max(0, ...phases.map(({ resumedAfterMs }) => resumedAfterMs ?? 0)),
       },
       tables: [phaseTable(phases)],
@@ -54,10 +55,8 @@ export const stopMasters: Drill = {
   },
 };
 
-function violationsIn(loads: readonly Played[]): number {
-  const findings = auditAll(loads.map(({ facts }) => facts)).flatMap(judgedFindings);
-  return findings.reduce(
-    (sum, { finding }) => sum + (finding.verdict === 'violated' ? finding.count : 0),
-    0,
-  );
+function violationsIn(audits: readonly Audited[]): number {
+  return audits
+    .flatMap(judgedFindings)
+    .reduce((sum, { finding }) => sum + (finding.verdict === 'violated' ? finding.count : 0), 0);
 }
