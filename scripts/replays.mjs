@@ -31,8 +31,8 @@ try {
     console.log(`\n=== ${name}: npx lockstep ${words.join(' ')}\n`);
     const program = join(root, 'dist/cli/lockstep.js');
     execFileSync(process.execPath, [program, ...words], { env, stdio: 'inherit' });
-    const file = ['replay.html', 'index.html'].map((each) => join(runs, 'latest', each));
-    cpSync(file.find(existsSync), join(to, `${name}.html`));
+    const files = ['replay.html', 'index.html'].map((each) => join(runs, 'latest', each));
+    cpSync(files.find(existsSync), join(to, `${name}.html`));
   }
 } finally {
   rmSync(runs, { recursive: true });

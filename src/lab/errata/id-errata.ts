@@ -4,6 +4,7 @@ import type { ResultSetHeader } from 'mysql2';
 import { pino } from 'pino';
 import { type Pool, select } from '../../service/connections/mysql.ts';
 import { snowflakes } from '../../service/order-ids/snowflake.ts';
+import { shuffler } from '../workload/shuffle.ts';
 import type { Erratum } from './erratum.ts';
 import { withTables } from './sql-errata.ts';
 
@@ -101,7 +102,7 @@ export const idErrata = {
         const megabytes: number[] = [];
         for (const [at, table] of tables.entries()) {
           const ids = Array.from({ length: rows }, (_, row) => row + 1);
-          if (at === 1) ids.sort(() => Math.random() - 0.5);
+          if (at === 1) shuffler(1)(ids);
           for (let from = 0; from < rows; from += 1_000) {
             const values = ids.slice(from, from + 1_000).map((id) => [id, 'order']);
             await db.query(`INSERT INTO ${table} VALUES ?`, [values]);

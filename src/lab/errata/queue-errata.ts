@@ -12,28 +12,34 @@ const retriesMax = 5;
 const messages = 40;
 const messageBytes = 100_000;
 
-/** How many messages of a list each of two consumers gets, who ask in turn. */
-async function takenBy(redis: Redis, key: string, sent: readonly string[]): Promise<number[]> {
+/** The messages of a list that each of two consumers gets, who ask in turn. */
+async function takenBy(redis: Redis, key: string, sent: readonly string[]): Promise<string[][]> {
   await redis.rpush(key, ...sent);
-  const taken = [0, 0];
-  for (let at = 0; (await redis.lpop(key)) !== null; at = 1 - at) taken[at] = Number(taken[at]) + 1;
+  const taken: [string[], string[]] = [[], []];
+  for (const _ of sent) {
+    taken.reverse();
+    taken[0].push(...((await redis.lpop(key, 1)) ?? []));
+  }
   return taken;
 }
 
-/** The same for a consumer group. */
-async function grantedTo(redis: Redis, key: string, sent: readonly string[]): Promise<number[]> {
+/** The same for a consumer group: the ids of their entries. */
+async function grantedTo(redis: Redis, key: string, sent: readonly string[]): Promise<string[][]> {
   await redis.xgroup('CREATE', key, 'workers', '0', 'MKSTREAM');
   for (const message of sent) await redis.xadd(key, '*', 'order', message);
-  const granted = [];
+  const granted: string[][] = [];
   for (const consumer of ['one', 'other']) {
     const entries = await redis.xreadgroup(
       ...(['GROUP', 'workers', consumer, 'COUNT', 10, 'STREAMS', key, '>'] as const),
     );
-    granted.push(entries?.flatMap(([, read]) => read).length ?? 0);
+    granted.push(entries?.flatMap(([, read]) => read.map(([id]) => id)) ?? []);
   }
   await redis.del(key);
   return granted;
 }
+
+const counted = (got: readonly (readonly string[])[]): string =>
+  got.map(({ length }) => length).join(' + ');
 
 export const queueErrata = {
   'add-to-a-full-queue': {
@@ -220,14 +226,16 @@ export const queueErrata = {
         const taken = await takenBy(redis, `${key}:list`, sent);
         const grouped = await grantedTo(redis, `${key}:stream`, sent);
         tell(
-          `${sent.length} messages, two consumers: List ${taken.join(' + ')}, group ${grouped.join(' + ')}`,
-          `${sent.length} 条消息，两个消费者：List ${taken.join(' + ')}，消费者组 ${grouped.join(' + ')}`,
+          `${sent.length} messages, two consumers: List ${counted(taken)}, group ${counted(grouped)}`,
+          `${sent.length} 条消息，两个消费者：List ${counted(taken)}，消费者组 ${counted(grouped)}`,
         );
         tell(
           `SUBSCRIBE ${heard[0]} + PSUBSCRIBE order.* ${heard[1]}`,
           `SUBSCRIBE ${heard[0]} + PSUBSCRIBE order.* ${heard[1]}`,
         );
-        const isDivided = [taken, grouped].every(([one, other]) => one === 10 && other === 10);
+        const isDivided = [taken, grouped].every(
+          (got) => counted(got) === '10 + 10' && new Set(got.flat()).size === sent.length,
+        );
         return isDivided && isHeard();
       } finally {
         for (const client of clients) client.disconnect();
