@@ -6,6 +6,7 @@ import type { Erratum } from './erratum.ts';
 import { idErrata } from './id-errata.ts';
 import { lockErrata } from './lock-errata.ts';
 import { queueErrata } from './queue-errata.ts';
+import { rabbitmqErrata } from './rabbitmq-errata.ts';
 import { scriptErrata } from './script-errata.ts';
 import { sqlErrata } from './sql-errata.ts';
 
@@ -15,6 +16,7 @@ export const errata = {
   ...sqlErrata,
   ...idErrata,
   ...queueErrata,
+  ...rabbitmqErrata,
 } as const satisfies Record<string, Erratum>;
 export type ErratumName = keyof typeof errata;
 export const erratumNames = Object.keys(errata) as ErratumName[];

@@ -1,6 +1,7 @@
 /** Errata about the locks of the notes. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import { whenReady } from '../../service/connections/redis.ts';
 import {
   createFolder,
@@ -11,28 +12,45 @@ import {
 import { rungNamed } from '../../service/ladder/rungs.ts';
 import { defaultKeyPrefix, type Lock } from '../../service/locks/lock.ts';
 import { asOneOwner } from '../../service/locks/shared/owner.ts';
-import { openStores } from '../../service/processes/with-stores.ts';
+import { withStores } from '../../service/processes/with-stores.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Erratum } from './erratum.ts';
 
 const units = { short: 1_200, long: 1_200 } as const;
 const watchdogMs = 6_000;
+const deadLeaseMs = 1_000;
+const askedLeaseMs = 2_000;
+const waitMs = 5_000;
 
 /** That of redis-reentrant, in a process of its own as far as Redis can tell. */
-async function withWatchedLock(
+const withWatchedLock = <T>(
   { connections: { config } }: Stage,
   leaseMs: number,
-  work: (lock: Lock) => Promise<void>,
-): Promise<void> {
-  const connections = await openStores({ ...config, LOCK_WATCHDOG_MS: leaseMs });
-  try {
+  work: (lock: Lock) => Promise<T>,
+): Promise<T> =>
+  withStores({ ...config, LOCK_WATCHDOG_MS: leaseMs }, async (connections) => {
     const lock = rungNamed('redis-reentrant').lock?.(connections);
+    if (!lock) throw new Error('redis-reentrant has no lock');
     await connections.ready();
-    if (lock) await work(lock);
-  } finally {
-    await connections.close();
-  }
+    return work(lock);
+  });
+
+/** As redis-reentrant does; its owner never comes back. */
+const lockAsDead = (redis: Redis, resource: string) =>
+  redis
+    .multi()
+    .hset(defaultKeyPrefix + resource, 'a dead owner', 1)
+    .pexpire(defaultKeyPrefix + resource, deadLeaseMs)
+    .exec();
+
+const byAddress = ({ options: one }: Redis, { options: other }: Redis) =>
+  `${one.host}:${one.port}` < `${other.host}:${other.port}` ? -1 : 1;
+
+async function timed<T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> {
+  const startedAt = performance.now();
+  const result = await work();
+  return { result, ms: Math.round(performance.now() - startedAt) };
 }
 
 export const lockErrata = {
@@ -128,6 +146,87 @@ export const lockErrata = {
       );
       return Math.max(...leftAtRenewals) > watchdogMs / 2;
     },
+  },
+  'dead-owner-sends-nothing': {
+    says: {
+      en: 'not free: subscribe, wait for the release message at most min(ttl, time left), try again',
+      zh: '拿不到锁：订阅，最多等 min(ttl, 剩余时间) 的释放消息，再试一次',
+    },
+    truth: {
+      en: 'This is so, and here it is: a dead owner sends no message. Its lease ends the wait for one, and the waiter has the lock.',
+      zh: '这句话没错，这里跑给你看：宕机的持有者不会发消息。它的租约一到期，等待者就不再等消息，直接拿到锁。',
+    },
+    async play(stage, tell) {
+      const resource = `erratum-${randomUUID()}`;
+      const subscriber = stage.connections.newRedis('subscriber');
+      let messages = 0;
+      subscriber.on('pmessage', () => {
+        messages += 1;
+      });
+      try {
+        await whenReady(subscriber, 5_000);
+        await subscriber.psubscribe(`*${resource}*`);
+        const waited = await withWatchedLock(stage, watchdogMs, async (lock) => {
+          await lockAsDead(stage.connections.redis('admin'), resource);
+          const waiting = await timed(() => lock.acquire(resource, { waitMs }));
+          const heard = messages;
+          await waiting.result?.release();
+          return { ...waiting, heard };
+        });
+        const [granted, grantedZh] = waited.result
+          ? ['has', '拿到了']
+          : ['does not have', '没拿到'];
+        tell(
+          `the lease of the dead owner: ${deadLeaseMs} ms; messages: ${waited.heard}`,
+          `宕机者的租约：${deadLeaseMs} ms；收到的消息：${waited.heard}`,
+        );
+        tell(
+          `after ${waited.ms} of ${waitMs} ms the waiter ${granted} the lock`,
+          `最多等 ${waitMs} ms，等待者 ${waited.ms} ms 之后${grantedZh}锁`,
+        );
+        return waited.result !== null && waited.ms < waitMs && waited.heard === 0;
+      } finally {
+        subscriber.disconnect();
+      }
+    },
+  },
+  'multilock-collects-longer': {
+    says: {
+      en: 'MultiLock: newLeaseTime is leaseTime, or 2 × waitTime while it waits for the others',
+      zh: 'MultiLock：newLeaseTime 是 leaseTime，等其他锁的时候是 waitTime × 2',
+    },
+    truth: {
+      en: 'This is so, and here it is: the lease on the first master must outlast the wait for the last one. When it has them all, each gets the lease that was asked for.',
+      zh: '这句话没错，这里跑给你看：第一个主节点上的租约，要比等最后一个主节点的时间长。全部拿到之后，再统一设成要的租约。',
+    },
+    play: (stage, tell) =>
+      withStores(stage.connections.config, async (connections) => {
+        const lock = rungNamed('multilock').lock?.(connections);
+        const masters = connections.redlockMasters().toSorted(byAddress);
+        await connections.ready();
+        const resource = `erratum-${randomUUID()}`;
+        const leftMs = (redis: Redis) => redis.pttl(`${defaultKeyPrefix}${resource}`);
+        const [first, last] = [masters[0], masters.at(-1)];
+        if (!lock || !first || !last) throw new Error('multilock has no masters');
+        await lockAsDead(last, resource);
+        const waiting = lock.acquire(resource, { waitMs, leaseMs: askedLeaseMs });
+        await waitUntil(
+          'the lock on the first master',
+          waitMs,
+          async () => (await leftMs(first)) > 0,
+        );
+        const collectingMs = await leftMs(first);
+        const lease = await waiting;
+        const heldMs = await Promise.all(masters.map(leftMs));
+        await lease?.release();
+        tell(
+          `a lease of ${askedLeaseMs} ms, a wait of ${waitMs}: while the last master is waited for, the first one has ${collectingMs} ms`,
+          `租约 ${askedLeaseMs} ms，最多等 ${waitMs} ms：等最后一个主节点时，第一个上的租约还剩 ${collectingMs} ms`,
+        );
+        tell(`with all of them: ${heldMs.join(', ')} ms`, `全部拿到之后：${heldMs.join('、')} ms`);
+        const isLonger = collectingMs > waitMs && collectingMs <= 2 * waitMs;
+        return isLonger && heldMs.every((ms) => ms > 0 && ms <= askedLeaseMs);
+      }),
   },
   'worker-never-unlocks': {
     says: {

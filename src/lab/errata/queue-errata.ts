@@ -1,14 +1,11 @@
 /** Errata about the queues of the notes. */
 import { randomUUID } from 'node:crypto';
-import { connect } from 'amqplib';
 import type { Redis } from 'ioredis';
 import { whenReady } from '../../service/connections/redis.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Erratum } from './erratum.ts';
 import { withNotesVoucher } from './notes-script.ts';
 
-const deliveries = 20;
-const retriesMax = 5;
 const messages = 40;
 const messageBytes = 100_000;
 
@@ -34,8 +31,13 @@ async function grantedTo(redis: Redis, key: string, sent: readonly string[]): Pr
     );
     granted.push(entries?.flatMap(([, read]) => read.map(([id]) => id)) ?? []);
   }
-  await redis.del(key);
   return granted;
+}
+
+/** The ids that one reader gets, without a group: its place in the stream is its own. */
+async function allIn(redis: Redis, key: string): Promise<string[]> {
+  const found = await redis.xread('STREAMS', key, '0');
+  return found?.flatMap(([, entries]) => entries.map(([id]) => id)) ?? [];
 }
 
 const counted = (got: readonly (readonly string[])[]): string =>
@@ -83,84 +85,46 @@ export const queueErrata = {
       });
     },
   },
-  'header-never-counts': {
+  'worker-before-its-proxy': {
     says: {
-      en: 'the RabbitMQ consumer puts x-retry-count + 1 into the headers and throws; after five it rejects',
-      zh: 'RabbitMQ 消费者把 x-retry-count 加一写进 headers，再抛异常；五次之后拒绝',
+      en: 'orderTasks.add(order) stands before proxy = …; the worker catches InterruptedException',
+      zh: 'orderTasks.add(voucherOrder) 写在 proxy = … 前面；消费者只 catch InterruptedException',
     },
     truth: {
-      en: 'The header is changed in the copy of the consumer. Where the broker delivers again, it delivers the original: the count stays at one, and the message comes back for ever. (With the retry of Spring’s listener, in the process, it counts; the notes do not show which one is set.)',
-      zh: '改的是消费者手里那份拷贝。由 broker 重投时，投的是原来的消息：计数永远是一，消息没完没了地回来。（如果用 Spring 监听器在进程内重试，会计数；笔记没有写用的是哪一种。）',
+      en: 'The worker can take the first order while proxy is null. That error is another one, so the only thread ends: every later order is accepted, and nobody records it. Here a worker needs no request, and an error ends no loop.',
+      zh: '消费者可能在 proxy 还是 null 时取到第一单。这个异常不是 InterruptedException，唯一的线程就结束了：后面的订单都返回成功，却没有人写库。这里的消费者不依赖请求，异常也不会结束循环。',
     },
     async play(stage, tell) {
-      await stage.lab.provide(['rabbitmq']);
-      const model = await connect(stage.lab.environment['RABBITMQ_URL'] ?? '');
-      const channel = await model.createChannel();
-      const { queue } = await channel.assertQueue('', { exclusive: true });
-      const counts: number[] = [];
-      let isRejected = false;
-      await channel.consume(queue, (message) => {
-        if (!message || counts.length === deliveries) return;
-        const headers = message.properties.headers ?? {};
-        const count = Number(headers['x-retry-count'] ?? 1);
-        counts.push(count);
-        isRejected = count >= retriesMax;
-        headers['x-retry-count'] = count + 1;
-        channel.nack(message, false, !isRejected);
+      class InterruptedException extends Error {}
+      const queue: string[] = [];
+      const recorded: string[] = [];
+      let proxy: { record(order: string): void } | null = null;
+      let endedBy: unknown;
+      const take = () => {
+        if (endedBy) return;
+        const order = queue.shift();
+        if (order === undefined) return;
+        try {
+          if (!proxy) throw new TypeError('proxy is null');
+          proxy.record(order);
+        } catch (error) {
+          if (!(error instanceof InterruptedException)) endedBy = error; // Nobody catches it.
+        }
+      };
+      return withNotesVoucher(stage.connections.redis('admin'), 10, async (voucher) => {
+        for (const user of ['1', '2', '3']) {
+          if ((await voucher.buy(user)) === 0) queue.push(user);
+          take(); // The worker is faster than the next line.
+          proxy = { record: (order) => recorded.push(order) };
+        }
+        const taken = 10 - Number(await voucher.stock());
+        tell(`accepted: ${taken}; the worker: ${endedBy}`, `已受理：${taken}；消费者：${endedBy}`);
+        tell(
+          `recorded: ${recorded.length}; still in the queue: ${queue.length}`,
+          `写进库的：${recorded.length}；还在队列里的：${queue.length}`,
+        );
+        return taken === 3 && recorded.length === 0 && queue.length === 2;
       });
-      channel.sendToQueue(queue, Buffer.from('an order that MySQL refuses'));
-      const isOver = async () => isRejected || counts.length === deliveries;
-      await waitUntil('the deliveries', 20_000, isOver).finally(() => model.close());
-      tell(
-        `x-retry-count at each delivery: ${counts.join(' ')}`,
-        `每次投递时的 x-retry-count：${counts.join(' ')}`,
-      );
-      tell(
-        `rejected after five: ${isRejected ? 'yes' : 'no'}`,
-        `五次之后拒绝了吗：${isRejected ? '拒绝了' : '没有'}`,
-      );
-      return !isRejected && counts.every((count) => count === 1);
-    },
-  },
-  'publish-without-confirm': {
-    says: {
-      en: 'rabbitTemplate.convertAndSend(exchange, routing key, order), then 下单成功',
-      zh: 'rabbitTemplate.convertAndSend(交换机, 路由键, order)，然后返回下单成功',
-    },
-    truth: {
-      en: 'Where no queue takes the message, the broker drops it, and nobody hears of it; with confirms it even confirms it. Here it is also `mandatory`: it comes back, and the buyer is not told that the order was accepted.',
-      zh: '没有队列接收，broker 就丢掉消息，谁也不知道；开了 publisher confirm，它还照样确认。这里再加 mandatory：消息会退回来，买家不会被告知已受理。',
-    },
-    async play(stage, tell) {
-      await stage.lab.provide(['rabbitmq']);
-      const model = await connect(stage.lab.environment['RABBITMQ_URL'] ?? '');
-      const exchange = `erratum-${randomUUID()}`;
-      const order = Buffer.from('an order');
-      try {
-        const channel = await model.createConfirmChannel();
-        await channel.assertExchange(exchange, 'direct', { autoDelete: true });
-        let returned = 0;
-        channel.on('return', () => {
-          returned += 1;
-        });
-        channel.publish(exchange, 'no-queue', order);
-        await channel.waitForConfirms();
-        const unnoticed = returned;
-        channel.publish(exchange, 'no-queue', order, { mandatory: true });
-        await channel.waitForConfirms();
-        await channel.deleteExchange(exchange);
-        tell(
-          `published to an exchange without a queue: confirmed, messages returned: ${unnoticed}`,
-          `发到没有队列的交换机：已确认，退回的消息：${unnoticed}`,
-        );
-        tell(
-          `the same with mandatory: ${returned} returned`,
-          `加上 mandatory：退回 ${returned} 条`,
-        );
-        return unnoticed === 0 && returned === 1;
-      } finally {
-        await model.close();
-      }
     },
   },
   'list-in-order': {
@@ -195,14 +159,81 @@ export const queueErrata = {
       return isKept[0] === true && isKept[1] === false && together.length === sent.length;
     },
   },
+  'rpop-does-not-wait': {
+    says: {
+      en: 'RPOP of an empty List answers null and does not block; BRPOP does; XREAD has BLOCK',
+      zh: '队列没有消息时 RPOP 返回 null，不会阻塞；用 BRPOP；XREAD 有阻塞读取',
+    },
+    truth: {
+      en: 'This is so, and here it is: with RPOP a worker without work asks all the time. BRPOP and XREAD BLOCK wait in Redis, with one command.',
+      zh: '这句话没错，这里跑给你看：用 RPOP，空闲的消费者一直在问；BRPOP 和 XREAD BLOCK 在 Redis 里等，只用一条命令。',
+    },
+    async play(stage, tell) {
+      const key = `erratum-${randomUUID()}`;
+      const client = stage.connections.newRedis('subscriber');
+      try {
+        await whenReady(client, 5_000);
+        const answers: unknown[] = [await client.brpop(`${key}:list`, 1)];
+        answers.push(await client.xread('BLOCK', 1_000, 'STREAMS', `${key}:stream`, '$'));
+        let asked = 0;
+        const untilMs = performance.now() + 1_000;
+        while (performance.now() < untilMs) {
+          answers.push(await client.rpop(`${key}:list`));
+          asked += 1;
+        }
+        tell(
+          `one second without a message: RPOP was sent ${asked} times, BRPOP once, XREAD BLOCK once`,
+          `一秒没有消息：RPOP 发了 ${asked} 次，BRPOP 一次，XREAD BLOCK 一次`,
+        );
+        return asked > 100 && answers.every((answer) => answer === null);
+      } finally {
+        client.disconnect();
+      }
+    },
+  },
+  'read-back': {
+    says: {
+      en: 'messages can be read back (消息回溯): List and PubSub cannot, a Stream can',
+      zh: '消息回溯：List 和 PubSub 不支持，Stream 支持',
+    },
+    truth: {
+      en: 'This is so, and here it is: an entry that was acknowledged is still in the stream. It also stays in the memory of Redis, so here the worker deletes it, and the order is in MySQL.',
+      zh: '这句话没错，这里跑给你看：ACK 过的消息还在 Stream 里。它也一直占着 Redis 的内存，所以这里的消费者会删掉它，订单在 MySQL 里。',
+    },
+    async play(stage, tell) {
+      const redis = stage.connections.redis('admin');
+      const key = `erratum-${randomUUID()}`;
+      const [list, stream] = [`${key}:list`, `${key}:stream`];
+      const sent = ['1', '2', '3', '4', '5'];
+      await takenBy(redis, list, sent);
+      const inList = await redis.lrange(list, 0, -1);
+      const granted = (await grantedTo(redis, stream, sent)).flat();
+      const acknowledged = await redis.xack(stream, 'workers', ...granted);
+      const inStream = await redis.xrange(stream, '-', '+');
+      const published = await redis.publish(key, 'an order');
+      await redis.xdel(stream, ...granted);
+      const afterDeletion = await redis.xrange(stream, '-', '+');
+      await redis.del(stream);
+      tell(
+        `List, 5 of 5 popped: LRANGE ${inList.length}; PubSub: PUBLISH reaches ${published}, nothing is kept`,
+        `List，5 条全部弹出：LRANGE ${inList.length} 条；PubSub：PUBLISH 收到的 ${published} 个，不保存`,
+      );
+      tell(
+        `Stream, ${acknowledged} of 5 acknowledged: XRANGE ${inStream.length}; after XDEL ${afterDeletion.length}`,
+        `Stream，5 条已 ACK ${acknowledged} 条：XRANGE ${inStream.length} 条；XDEL 之后 ${afterDeletion.length} 条`,
+      );
+      const kept = [inList, inStream, afterDeletion].map(({ length }) => length);
+      return acknowledged === 5 && kept.join() === '0,5,0';
+    },
+  },
   'one-or-every-consumer': {
     says: {
       en: 'List: one message for one consumer; PubSub: many producers and consumers, PSUBSCRIBE order.*',
       zh: 'List 只支持单消费者；PubSub 支持多生产、多消费，可以 PSUBSCRIBE order.*',
     },
     truth: {
-      en: 'This is so, and here it is: a List and a consumer group divide the messages among the consumers. A channel gives each message to every subscriber, so two workers both record each order.',
-      zh: '这句话没错，这里跑给你看：List 和消费者组把消息分给各个消费者；频道把每条消息发给每个订阅者，两个消费者会各自写一遍订单。',
+      en: 'This is so, and here it is: a List and a consumer group divide the messages among the consumers. A channel gives each message to every subscriber, and a stream each entry to every reader with XREAD, so two workers both record each order.',
+      zh: '这句话没错，这里跑给你看：List 和消费者组把消息分给各个消费者；频道把每条消息发给每个订阅者，不用消费者组的 XREAD 也一样，两个消费者会各自写一遍订单。',
     },
     async play(stage, tell) {
       const redis = stage.connections.redis('admin');
@@ -224,19 +255,22 @@ export const queueErrata = {
         const isHeard = () => heard.every((count) => count === sent.length);
         await waitUntil('the messages', 10_000, isHeard);
         const taken = await takenBy(redis, `${key}:list`, sent);
-        const grouped = await grantedTo(redis, `${key}:stream`, sent);
+        const stream = `${key}:stream`;
+        const grouped = await grantedTo(redis, stream, sent);
+        const read = [await allIn(redis, stream), await allIn(redis, stream)];
+        await redis.del(stream);
         tell(
           `${sent.length} messages, two consumers: List ${counted(taken)}, group ${counted(grouped)}`,
           `${sent.length} 条消息，两个消费者：List ${counted(taken)}，消费者组 ${counted(grouped)}`,
         );
         tell(
-          `SUBSCRIBE ${heard[0]} + PSUBSCRIBE order.* ${heard[1]}`,
-          `SUBSCRIBE ${heard[0]} + PSUBSCRIBE order.* ${heard[1]}`,
+          `XREAD ${counted(read)}, SUBSCRIBE ${heard[0]} + PSUBSCRIBE order.* ${heard[1]}`,
+          `XREAD ${counted(read)}，SUBSCRIBE ${heard[0]} + PSUBSCRIBE order.* ${heard[1]}`,
         );
         const isDivided = [taken, grouped].every(
           (got) => counted(got) === '10 + 10' && new Set(got.flat()).size === sent.length,
         );
-        return isDivided && isHeard();
+        return isDivided && counted(read) === '20 + 20' && isHeard();
       } finally {
         for (const client of clients) client.disconnect();
       }

@@ -28,7 +28,7 @@ export async function withTables<T>(
   }
 }
 
-const rowsIn = async (db: Pool, table: string): Promise<number> =>
+export const rowsIn = async (db: Pool, table: string): Promise<number> =>
   Number((await select<{ n: number }>(db, `SELECT COUNT(*) AS n FROM ${table}`))[0]?.n);
 
 export const sqlErrata = {
