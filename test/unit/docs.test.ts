@@ -1,13 +1,5 @@
 /** The documents are true: fresh tables, and commands, scripts and links that exist. */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -21,6 +13,7 @@ import { generatedParts, replaceParts, tableParts } from '../../src/lab/report/d
 import { playedMarkdown, raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
 import { publishedRows } from '../../src/lab/report/published.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
+import { docsPages } from '../../src/page/server/docs-pages.ts';
 import { saleKeys } from '../../src/service/connections/sale-keys.ts';
 import { circumstances } from '../../src/service/ladder/rung.ts';
 import { rungNames } from '../../src/service/ladder/rungs.ts';
@@ -41,6 +34,11 @@ const documents = [
 const sources = ['src', 'scripts'].flatMap((folder) =>
   ['.ts', '.mjs'].flatMap((ending) => filesIn(folder, ending)),
 );
+const app = docsPages();
+async function served(path: string): Promise<{ status: number; body: string }> {
+  const answer = await app.request(path);
+  return { status: answer.status, body: await answer.text() };
+}
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
 /** Not the program itself: it begins when it is imported. */
@@ -159,34 +157,18 @@ describe.each(documents)('%s', (path) => {
     for (const command of commandsIn(text)) check(command, addedIn(text));
   });
 
-  test('links only to files that exist', () => {
-    const links = [...read(path).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)];
-    const base = new URL(path, root);
-    for (const [, link = ''] of links)
-      expect(`${existsSync(new URL(link, base))} ${link}`).toBe(`true ${link}`);
-  });
-});
-
-/** As GitHub makes the anchor of a heading. */
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, '')
-    .replaceAll(' ', '-');
-const anchorsIn = (text: string): string[] =>
-  [...text.replaceAll(/```.*?```/gs, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    anchorOf(heading.trim()),
-  );
-
-test('a link to a part of a page names a heading of it', () => {
-  for (const path of documents)
-    for (const [, page = '', anchor = ''] of read(path).matchAll(
-      /\]\((?!https?:)([^)#\s]*\.md)?#([^)\s]+)\)/g,
+  test('is served by the page, and so is each file and heading that it links', async () => {
+    const { body } = await served(`/${path}`);
+    for (const [, link = ''] of body.matchAll(
+      /(?:href|src)="(?!https?:|mailto:|data:|\/)([^"]+)"/g,
     )) {
-      const file = page === '' ? path : new URL(page, new URL(path, root)).pathname;
-      const text = page === '' ? read(path) : readFileSync(file, 'utf8');
-      expect.soft(anchorsIn(text), `${path} links to ${page}#${anchor}`).toContain(anchor);
+      const { pathname, hash } = new URL(link, new URL(path, 'http://lab/'));
+      const linked = await served(pathname);
+      expect.soft(`${linked.status} ${link}`).toBe(`200 ${link}`);
+      const anchor = decodeURIComponent(hash.slice(1));
+      if (anchor) expect.soft(linked.body, link).toContain(`id="${anchor}"`);
     }
+  });
 });
 
 test('the index names every page', () => {

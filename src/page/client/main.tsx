@@ -120,6 +120,7 @@ function Head() {
           {isRace && <span aria-current="page">{words.race}</span>}
           {isKnown && !isLearner.value && <InstructorsLinks wanted={wanted} />}
           <a href={`/workshop?language=${language.value}`}>{words.workshop}</a>
+          <a href={words.docsAt}>{words.docs}</a>
         </nav>
       )}
       <span class="right">

@@ -144,6 +144,8 @@ export const en = {
     byInstance: 'sales by instance',
     salesPerSecond: 'sales a second',
     workshop: 'Workshop',
+    docs: 'Docs',
+    docsAt: '/docs',
     itSells: 'It sells. Choose a server, and break it.',
     sellsNothing: 'Nothing was sold in the last second.',
     auditing: 'The load ends: the last answers and orders, and then the audit …',

@@ -130,6 +130,8 @@ export const zh: typeof en = {
     byInstance: '各实例的成交',
     salesPerSecond: '每秒成交',
     workshop: '课件',
+    docs: '文档',
+    docsAt: '/README.zh-CN.md',
     itSells: '正在销售。选一个服务器，破坏它。',
     sellsNothing: '刚才这一秒没有成交。',
     auditing: '负载结束：等最后的回答和订单，然后审计…',

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Context, Hono } from 'hono';
 import { slidesPage, slidesScript, slidesStyle } from '../../lab/workshop/slides.ts';
 import { languages } from '../../texts/texts.ts';
+import { docsPages } from './docs-pages.ts';
 
 /** The bundle, also for a server that runs from src/. */
 const files = fileURLToPath(new URL('../../../dist/page/client/', import.meta.url));
@@ -31,6 +32,7 @@ export function addFiles<Env extends object>(app: Hono<Env>): void {
     if (c.req.header('accept')?.includes('text/html')) return file(c, 'index.html', 404);
     return c.json({ code: 'not-found', title: 'There is no such path' }, 404);
   });
+  app.route('/', docsPages());
   app.get('/slides.js', (c) => c.body(slidesScript(), 200, { 'content-type': types['page.js'] }));
   app.get('/slides.css', (c) => c.body(slidesStyle, 200, { 'content-type': types['page.css'] }));
   app.get('/workshop', (c) => {
