@@ -13,8 +13,8 @@ import { playExperiment } from './play.ts';
 const erratumRow = commandRow({
   name: 'erratum',
   about: {
-    en: 'a mistake of the course notes, shown on real servers; without a name, all',
-    zh: '课程笔记里的一处错误，在真实服务器上演示；不写名字就是全部',
+    en: 'a sentence of the course notes, tried on real servers; without a name, all',
+    zh: '课程笔记里的一句话，在真实服务器上验证；不写名字就是全部',
   },
   arguments: {
     name: {

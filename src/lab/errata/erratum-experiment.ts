@@ -16,8 +16,8 @@ export const erratumExperiment: Experiment<
   readonly PlayedErratum[]
 > = {
   about: {
-    en: 'mistakes of the course notes, sent to real servers',
-    zh: '把课程笔记里的错误发给真实的服务器',
+    en: 'sentences of the course notes, tried on real servers',
+    zh: '课程笔记里的话，在真实服务器上验证',
   },
   async play(stage, { names }) {
     await stage.connect();

@@ -1,4 +1,4 @@
-/** The contract of every erratum: a sentence of the course notes, and a play that refutes it. */
+/** The contract of every erratum: a sentence of the course notes, and a play of what is so. */
 import type { Bilingual } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 
@@ -14,7 +14,7 @@ export interface Erratum {
 /** One line of what was sent, and what came back, in both languages. */
 export type Tell = (en: string, zh: string) => void;
 
-/** False: the servers did as the notes say. */
+/** False: the servers did not do what `truth` says. */
 export type IsShown = boolean;
 
 /** What a command was refused with; null when it was not. */

@@ -40,8 +40,8 @@ export const idErrata = {
   },
   'id-as-number': {
     says: {
-      en: 'nextId: (seconds since 2022) << 32 | INCR, returned to the browser as a number',
-      zh: 'nextId：(2022 年以来的秒数) << 32 | INCR，以数字返回给浏览器',
+      en: 'nextId: (seconds since BEGIN_TIMESETUP, here 2022) << 32 | INCR, returned to the browser as a number',
+      zh: 'nextId：(从 BEGIN_TIMESETUP 起的秒数，这里取 2022 年) << 32 | INCR，以数字返回给浏览器',
     },
     truth: {
       en: 'After 25 days these ids pass 2^53, and JavaScript rounds them: two orders have one id. And the notes read the local time as UTC: in China their ids are eight hours ahead.',

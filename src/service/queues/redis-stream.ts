@@ -7,7 +7,8 @@
  * Breaks when. From new entries: what came while the consumer was away is never read, and what it
  *   had in hand is lost with it. With two consumers, each is given every order, and the one that
  *   is ahead stores the id of entries that the other has not settled.
- * Source. Redis, "Streams"; the course notes' third queue in Redis, XREAD with `$`.
+ * Source. Redis, "Streams"; the course notes' third queue in Redis, XREAD (they name no
+ *   first id; `$` is ours).
  */
 import type { Redis } from 'ioredis';
 import { blockMsMax } from '../connections/redis.ts';
