@@ -1,9 +1,9 @@
 /**
- * The whole files that CONTRIBUTING.md shows: each compiles as it stands, and the queue keeps its
- * contract.
+ * The files of examples/contributing/, which CONTRIBUTING.md names: they compile in their place,
+ * and the queue keeps its contract.
  */
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -17,47 +17,21 @@ import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { copySources } from '../support/source-copy.ts';
 
-interface ShownFile {
-  readonly path: string;
-  readonly source: string;
-}
-
-const pathOfFile = /(?:The file\*\*|Example),\s+`(src\/[^`]+)`/g;
-const wholeFile = /^ts\n(?=(?:\/\*\*[\s\S]*?\*\/\n)?import )/;
-
-/** The path of a file is the last one that is named before its source. */
-function shownFiles(guide: string): ShownFile[] {
-  const shown: ShownFile[] = [];
-  let path = '';
-  for (const part of guide.split(/^```/m)) {
-    if (wholeFile.test(part)) shown.push({ path, source: part.replace(wholeFile, '') });
-    else path = [...part.matchAll(pathOfFile)].at(-1)?.[1] ?? path;
-  }
-  return shown;
-}
-
 const guide = readFileSync('CONTRIBUTING.md', 'utf8');
-const files = shownFiles(guide);
+const examples = 'examples/contributing';
 
-test('each file that exists is shown as it is', () => {
-  for (const { path, source } of files)
-    if (existsSync(path)) expect(source, path).toBe(readFileSync(path, 'utf8'));
-});
-
-describe('all of them', () => {
+describe('the examples', () => {
   const copy = copySources();
   afterAll(() => rmSync(copy, { recursive: true }));
 
   test('compile', async () => {
-    expect(files.map(({ path }) => path.split('/').slice(1, -1).join('/'))).toEqual([
-      ...['locks', 'inventory', 'queues', 'audit/checks'].map((folder) => `service/${folder}`),
-      ...['lab/drills', 'cli'],
-    ]);
+    cpSync(examples, join(copy, 'src'), { recursive: true });
+    for (const path of readdirSync(examples, { recursive: true, encoding: 'utf8' }))
+      if (path.endsWith('.ts')) expect(guide).toContain(`(${examples}/${path})`);
     // A new check also has a name in the domain, and a sentence: here it takes those of another.
-    for (const { path, source } of files) {
-      const named = source.replace("'answered-in-time'", "'progress'");
-      writeFileSync(join(copy, path), named.replace("'answered-late'", "'granted-late'"));
-    }
+    const check = join(copy, 'src/service/audit/checks/answered-in-time.ts');
+    const named = readFileSync(check, 'utf8').replace("'answered-in-time'", "'progress'");
+    writeFileSync(check, named.replace("'answered-late'", "'granted-late'"));
     addFault(join(copy, 'src/lab/faults/redis.ts'));
     await compileCopy(copy);
   });

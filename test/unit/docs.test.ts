@@ -79,14 +79,11 @@ const commandsIn = (text: string): string[] =>
 const hasPlaceholder = (command: string): boolean => /[<>[\]…]|\.\.\.|\$\{/.test(command);
 
 const rowAdded = /^\s*'([a-z-]+)': (?:rung\()?\{/gm;
-const commandAdded = /commandRow\(\{\n\s*name: '([a-z-]+)'/g;
-const drillAdded = /Example, `src\/lab\/drills\/([a-z-]+)\.ts`/g;
+const fileAdded = /\(examples\/contributing\/(?:cli|lab\/drills)\/([a-z-]+)\.ts\)/g;
 
 /** Names that a document shows how to add: rows of rungs and races, commands, and drills. */
 const addedIn = (text: string): string[] =>
-  [rowAdded, commandAdded, drillAdded].flatMap((added) =>
-    [...text.matchAll(added)].map(([, name = '']) => name),
-  );
+  [rowAdded, fileAdded].flatMap((added) => [...text.matchAll(added)].map(([, name = '']) => name));
 
 /** @throws when the command line refuses the words. A name without arguments is a mention. */
 function check(command: string, added: readonly string[] = []): void {
