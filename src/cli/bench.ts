@@ -28,14 +28,14 @@ const benchRow = commandRow({
     ladder: {
       schema: flag,
       en: 'every rung under the same load, in short rounds',
-      zh: '每级台阶压同样的量，每轮很短',
+      zh: '每个方案压同样的量，每轮很短',
       conflicts: ['rung', 'orders'],
     },
     rung: {
       schema: knownRung.optional(),
       value: '<name>',
       en: 'one rung of the ladder',
-      zh: '只测一级台阶',
+      zh: '只测一个方案',
     },
     orders: {
       schema: wholeNumber(10_000, 10_000_000).optional(), // What a voucher may have in stock.

@@ -54,14 +54,14 @@ const demoRow = commandRow({
   name: 'demo',
   about: {
     en: 'the point in four lines, then every rung, interleaving and race; writes a report',
-    zh: '先用四行说明重点，再走遍每级台阶、每种顺序、每个竞态；写一份报告',
+    zh: '先用四行说明重点，再走遍每个方案、每种顺序、每个竞态；写一份报告',
   },
   arguments: {},
   options: {
     full: {
       schema: flag,
       en: 'play each race of a fault on every rung that it could break',
-      zh: '每个带故障的竞态，在它可能弄坏的每级台阶上都跑一遍',
+      zh: '每个带故障的竞态，在它可能影响的每个方案上都跑一遍',
     },
     language,
     database,

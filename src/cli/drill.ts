@@ -40,7 +40,7 @@ const soakRow = commandRow({
     gate: {
       schema: flag,
       en: 'every declared cell must be seen: give it --minutes 10',
-      zh: '声明过的每一格都必须出现：配合 --minutes 10',
+      zh: '每一个应该出现的组合都必须出现：配合 --minutes 10',
     },
     database,
     json,

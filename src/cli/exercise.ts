@@ -42,7 +42,7 @@ const exerciseRow = commandRow({
   name: 'exercise',
   about: {
     en: 'begin an exercise: a rung without a defence, in files that you mend',
-    zh: '开始一道练习：一级少了一道防线的台阶，由你在文件里修好',
+    zh: '开始一道练习：一个少了一道防线的方案，由你在文件里修好',
   },
   arguments: {
     name: {

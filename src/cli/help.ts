@@ -26,14 +26,14 @@ const titles: Readonly<Record<string, string>> = {
 };
 
 const zh: HelpWords = {
-  about: '秒杀，以及一个实验环境：哪些保护有用，哪些会破，各自的代价是多少。',
+  about: '秒杀，以及一个实验环境：哪些保护有用，哪些会失效，各自的代价是多少。',
   version: '打印这份代码的版本',
   help: '显示帮助',
   tryHelp: '（用法见 --help）',
   after: `
 退出码：0 符合预期，1 不符合，2 判断不了。
 从这里开始：npx lockstep ladder; npx lockstep run mutex-per-user --instances 4`,
-  groups: { learn: '学习：', break: '搞破坏：', measure: '测量：', operate: '运维：' },
+  groups: { learn: '学习：', break: '故障注入：', measure: '测量：', operate: '运维：' },
   layout: {
     minWidthToWrap: 30,
     displayWidth: columns,

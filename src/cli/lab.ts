@@ -32,7 +32,7 @@ const upRow = commandRow({
       schema: z.enum(durabilities).optional(),
       value: '<kind>',
       en: 'what an accepted order survives; replica takes the network sentinel (default: always)',
-      zh: '接受的订单扛得住什么；replica 会用 sentinel 网络（默认 always）',
+      zh: '已受理的订单扛得住什么；replica 会用 sentinel 网络（默认 always）',
     },
     language,
     json,
@@ -212,7 +212,7 @@ const zh: LabWords = {
   up: ({ url, instances }, page) => `
 Lockstep 已启动：${url}（nginx，后面有 ${instances} 个实例）
   API 描述            ${url}/openapi.json
-  服务器、阶梯        npx lockstep status; npx lockstep ladder
+  服务器、全部方案    npx lockstep status; npx lockstep ladder
   先看这个            npx lockstep run mutex-per-user --instances 4
   手动购买            npx lockstep voucher mutex-per-user
                       npx lockstep buy <voucher> --user 7
@@ -220,7 +220,7 @@ Lockstep 已启动：${url}（nginx，后面有 ${instances} 个实例）
   令牌                npx lockstep token 7，或 1..2000
   停止                npm run down
 
-实验页面：你来当调度器，让促销出错。${zh.page(page)}`,
+实验页面：你来当调度器，让秒杀出错。${zh.page(page)}`,
   page: (address) => `在这台机器的浏览器里打开，12 小时内有效，只能用一次：\n  ${address}`,
   servers: (url, instances, balancer) => `${url}，${balancer} 后面有 ${instances} 个实例`,
   head: ['服务器', '端口', 'pid', ''],

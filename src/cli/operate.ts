@@ -125,7 +125,7 @@ const endedRow = commandRow({
   name: 'ended-sales',
   about: {
     en: 'delete the keys of ended sales from Redis; MySQL keeps vouchers and orders',
-    zh: '删除 Redis 里已结束活动的键；MySQL 保留券和订单',
+    zh: '删除 Redis 里已结束的秒杀的 key；MySQL 保留券和订单',
   },
   arguments: {},
   options: {
@@ -149,7 +149,7 @@ const auditRow = commandRow({
   name: 'audit',
   about: {
     en: 'check one voucher: MySQL, Redis, and the answers to clients where a run kept them',
-    zh: '审计一张券：MySQL、Redis，以及运行时留下的客户端收到的回答',
+    zh: '审计一张券：MySQL、Redis，以及那次运行记下的、客户端收到的响应',
   },
   arguments: { voucherId: { schema: knownId, en: 'its id', zh: '券的 id' } },
   options: { json },

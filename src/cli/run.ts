@@ -36,7 +36,7 @@ const runRow = commandRow({
   name: 'run',
   about: {
     en: 'rush one rung through nginx, and audit the result',
-    zh: '在一级台阶上抢购一次（经过 nginx），再审计结果',
+    zh: '在一个方案上抢购一次（经过 nginx），再审计结果',
   },
   arguments: { rung },
   options: {

@@ -37,7 +37,7 @@ const scoreboardRow = commandRow({
       schema: someOf(scoredRungs),
       value: '<names>',
       en: 'only these rungs, with commas between them',
-      zh: '只跑这些台阶，用逗号隔开',
+      zh: '只跑这些方案，用逗号隔开',
     },
     faults: {
       schema: someOf(faultNames),

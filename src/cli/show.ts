@@ -15,7 +15,7 @@ const ladderRow = commandRow({
   name: 'ladder',
   about: {
     en: 'show every rung: what it does, and what it claims',
-    zh: '列出每级台阶：做什么，承诺什么',
+    zh: '列出每个方案：做什么，承诺什么',
   },
   arguments: {},
   options: { language, json },

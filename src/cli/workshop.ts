@@ -75,7 +75,7 @@ const steps: readonly AddCommand[] = [
     'verify',
     {
       en: 'play the commands of the step: is it as the ladder claims?',
-      zh: '把这一步的命令跑一遍：和阶梯承诺的一样吗？',
+      zh: '把这一步的命令跑一遍：和预期一致吗？',
     },
     verify,
   ),

@@ -39,9 +39,9 @@ export const evidenceZh: typeof evidenceEn = {
   },
   'order-stored-again': (orderId, times) => `订单 ${orderId} 在 MySQL 里有 ${times} 条`,
   'accepted-order-missing': (orderId, userId, requestId) =>
-    `用户 ${userId} 的订单 ${orderId} 已接受（请求 ${requestId}），却不存在`,
+    `用户 ${userId} 的订单 ${orderId} 已受理（请求 ${requestId}），却不存在`,
   'accepted-order-failed': (orderId, userId, requestId, reason) =>
-    `用户 ${userId} 的订单 ${orderId} 已接受（请求 ${requestId}），之后失败（${reason}），也没有别的订单可以解释`,
+    `用户 ${userId} 的订单 ${orderId} 已受理（请求 ${requestId}），之后失败（${reason}），也没有别的订单可以解释`,
   'busy-beside-unused-lock': (userId) => `没有别的请求在用锁，用户 ${userId} 却被告知繁忙`,
   'granted-late': (userId, ms) => `锁空闲 ${ms} ms 之后，用户 ${userId} 才拿到`,
   'stocks-differ': (redis, mysql) =>
@@ -61,7 +61,7 @@ export const evidenceZh: typeof evidenceEn = {
   'answered-with-foreign-order': (userId, answer, orderId, owner) =>
     `给用户 ${userId} 的响应是 ${answer}，订单 ${orderId}，而它${owner === null ? '不属于任何人' : `属于 ${owner}`}`,
   'sold-after-sold-out': (orderId, userId) =>
-    `已经回答“售罄”之后，用户 ${userId} 的订单 ${orderId} 才请求，却被接受了`,
+    `已经有人被告知“售罄”，用户 ${userId} 的订单 ${orderId} 之后才请求，却被受理了`,
   'history-says-another-outcome': (requestId, answered, recorded) =>
     `请求 ${requestId} 得到的响应是 ${outcome(answered)}，历史里却是 ${outcome(recorded)}`,
   'sections-overlap': (resource, one, other) => `${resource}：${stay(one)}，同时${stay(other)}`,
@@ -73,33 +73,33 @@ export const evidenceZh: typeof evidenceEn = {
   'lock-events-incomplete': (gap, orderId) => `历史里订单 ${orderId} 的记录：${gaps[gap]}`,
   'nobody-bought-of-stock': (firstAnswer) => `还有库存却没有人买到；第一个响应是：${firstAnswer}`,
   'writes-refused-by-mysql': (byFence, byUniqueKey) => {
-    const fence = byFence > 0 ? [`栅栏号太旧 ${byFence} 次`] : [];
+    const fence = byFence > 0 ? [`栅栏令牌已过期 ${byFence} 次`] : [];
     const uniqueKey = byUniqueKey > 0 ? [`违反唯一键 ${byUniqueKey} 次`] : [];
     return `MySQL 拒绝的写入：${[...fence, ...uniqueKey].join('，')}`;
   },
-  'accepted-orders-queued': () => '还有已接受的订单在排队',
+  'accepted-orders-queued': () => '还有已受理的订单在排队',
   'orders-queued': () => '还有订单在排队',
-  'redis-moves': () => '还在销售：检查期间 Redis 变了',
+  'redis-moves': () => '检查期间还有人下单，Redis 变了',
   'history-gap': () => '历史里有缺口',
   'no-history': () => '没有记录历史',
   'neither-answers-nor-history': () => '响应和历史都没有记录',
   'no-answers': () => '没有记录给客户端的响应',
-  'not-promised': () => '这一级没有承诺这一点',
-  'no-excluding-lock': () => '这一级不用锁',
-  'no-stock-in-redis': () => '这次销售的库存不在 Redis 里',
+  'not-promised': () => '这个方案没有承诺这一点',
+  'no-excluding-lock': () => '这个方案不用锁',
+  'no-stock-in-redis': () => '这次秒杀的库存不在 Redis 里',
   'check-failed': (error) => `检查本身出错：${error}`,
   'broken-without-claim': (check, found) =>
-    `${check} 被打破，而阶梯没有这么说：${sentenceIn(evidenceZh, found)}`,
-  'claimed-and-not-broken': (check) => `阶梯说 ${check} 会被打破，却没有`,
+    `违反了 ${check}，与预期不一致：${sentenceIn(evidenceZh, found)}`,
+  'claimed-and-not-broken': (check) => `预期会违反 ${check}，却没有`,
   'lease-lost-without-fault': (lane) => `${tooSlow}：没有故障，${lane} 却失去了租约`,
   'lease-lost-before-fault': (lane) => `${tooSlow}：还没有注入故障，${lane} 就失去了租约`,
   'first-waited': (lane) => `${tooSlow}：前面没有别人，${lane} 却在等待`,
   'server-outlasted-lease': () => `${tooSlow}：有服务器停机的时间超过租约`,
   'did-not-stop': (lane, until, at) => `${lane} 没有停在 ${until}：${at}`,
   'cannot-be-interleaved': (lane, until, at) =>
-    `这里两个请求无法交错：${lane} 已得到响应（${at}），而这一级的购买不经过 ${until}`,
+    `这里两个请求无法交错：${lane} 已得到响应（${at}），而这个方案的购买不经过 ${until}`,
   'did-not-stay': (lane, checkpoint) => `${lane} 没有一直停在 ${checkpoint}`,
-  'fault-without-request': () => '故障没有找到它要打击的请求',
+  'fault-without-request': () => '故障没有碰到它要针对的请求',
   'fault-without-effect': () => '故障没有作用',
   'lock-not-forgotten': () => '有服务器没能忘记锁',
   'order-recorded-anyway': () => '故障没有拦住订单，订单还是入库了',

@@ -36,12 +36,12 @@ test.each<[evidence: LabEvidence, en: string, zh: string]>([
   [
     ['writes-refused-by-mysql', 1, 2],
     'writes that MySQL refused: 1 by the fence, 2 by the unique key',
-    'MySQL 拒绝的写入：栅栏号太旧 1 次，违反唯一键 2 次',
+    'MySQL 拒绝的写入：栅栏令牌已过期 1 次，违反唯一键 2 次',
   ],
   [
     ['broken-without-claim', 'no-oversell', ['more-orders-than-stock', 2, 1]],
     'no-oversell, which the ladder does not claim: 2 orders for 1 in stock',
-    'no-oversell 被打破，而阶梯没有这么说：库存 1，订单 2 个',
+    '违反了 no-oversell，与预期不一致：库存 1，订单 2 个',
   ],
 ])('%j', (evidence, en, zh) => {
   expect(evidenceText('en', evidence)).toBe(en);

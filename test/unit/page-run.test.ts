@@ -141,7 +141,7 @@ test('the verdict says what the run cost, as far as it had a load', () => {
   const other = { ...run, verdict: ended as NonNullable<RunView['verdict']> };
   expect(costTexts(other)[1]).toBe('redlock: 4,460 accepted, 1,064 refused, 55,361 unknown.');
   language.value = 'zh';
-  expect(costTexts(other)[1]).toBe('redlock：接受 4,460，拒绝 1,064，未知 55,361。');
+  expect(costTexts(other)[1]).toBe('redlock：受理 4,460，拒绝 1,064，未知 55,361。');
 });
 
 test('one jumps to each fault and to its end, and to what went wrong', () => {

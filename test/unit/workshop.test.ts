@@ -260,7 +260,7 @@ describe('a step in a terminal', () => {
       expect(page).toContain(part);
     expect(page.match(/<tr>/g)).toHaveLength(2); // The head, and the one that was done.
     const inChinese = findingsPage({ steps: stepsIn('zh'), ...found }, 'zh');
-    expect(inChinese).toContain('被打破，与阶梯所述一致');
+    expect(inChinese).toContain('违反，与预期一致');
   });
 
   test('says what else broke, beside a promise that held', () => {
@@ -272,8 +272,8 @@ describe('a step in a terminal', () => {
       'held, as the ladder claims; also broken, as the ladder claims: mutual-exclusion',
     );
     expect(said('en', 'no')).toBe('held, NOT as the ladder claims; also broken: mutual-exclusion');
-    expect(said('zh', 'yes')).toContain('另外被打破（与阶梯所述一致）：mutual-exclusion');
-    expect(said('zh', 'no')).toContain('另外被打破：mutual-exclusion');
+    expect(said('zh', 'yes')).toContain('另外违反（与预期一致）：mutual-exclusion');
+    expect(said('zh', 'no')).toContain('另外违反：mutual-exclusion');
   });
 
   test('of the other language names its language in the commands', () => {

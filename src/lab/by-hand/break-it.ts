@@ -40,7 +40,7 @@ const drainWithinMs = 60_000;
 export const breakIt: Experiment<BreakOptions> = {
   about: {
     en: 'purchases on one rung or two, while somebody breaks and mends servers by hand',
-    zh: '在一个或两个台阶上持续购买，同时有人手动破坏和修复服务器',
+    zh: '在一个或两个方案上持续下单，同时有人手动给服务器注入故障、再修复',
   },
   async play(stage, options) {
     const { rung, beside } = options;

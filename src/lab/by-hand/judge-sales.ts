@@ -95,12 +95,12 @@ function conclusionOf(
     ...(unknown.length > 0 ? [`nobody can tell about ${unknown.join(', ')}`] : []),
   ];
   const zh = [
-    ...(broken.length > 0 ? [`打破了 ${broken.join('、')}`] : []),
+    ...(broken.length > 0 ? [`违反了 ${broken.join('、')}`] : []),
     ...(unknown.length > 0 ? [`无法判断 ${unknown.join('、')}`] : []),
   ];
   return {
     en: `${rung}: ${en.join('; ') || 'every promise held'}; MySQL has ${orders} orders${untold === 0 ? '' : `, ${digits(untold)} of them without an accepted answer`}.`,
-    zh: `${rung}：${zh.join('；') || '每个承诺都成立'}；MySQL 里有 ${orders} 个订单${untold === 0 ? '' : `，其中 ${digits(untold)} 个没有得到接受的回答`}。`,
+    zh: `${rung}：${zh.join('；') || '每个承诺都守住了'}；MySQL 里有 ${orders} 个订单${untold === 0 ? '' : `，其中 ${digits(untold)} 个没有得到“已受理”的响应`}。`,
   };
 }
 

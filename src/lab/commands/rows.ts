@@ -44,7 +44,7 @@ export const raceRow = commandRow({
   name: 'race',
   about: {
     en: 'play a famous race step by step through nginx, on the rung with the bug',
-    zh: '把一个著名的竞态一步步走一遍：经过 nginx，在有这个 bug 的台阶上',
+    zh: '把一个著名的竞态一步步走一遍：经过 nginx，在有这个 bug 的方案上',
   },
   arguments: {
     name: {
@@ -62,15 +62,15 @@ export const raceRow = commandRow({
         'instead: move the buyers of --rung by hand: AABB; W is the order worker; X kills, P and R pause ' +
         'and resume, E ends a lease, U loses an answer (AAEAB); S2 and H2 stop and start redis-2',
       zh:
-        '不走竞态，亲手移动 --rung 上的买家：AABB；W 是订单消费者；X 杀进程，P 暂停，R 恢复，' +
-        'E 让租约到期，U 丢掉回答（AAEAB）；S2 停 redis-2，H2 再启动它',
+        '不用现成的竞态，亲手移动 --rung 上的买家：AABB；W 是订单消费者；X 杀进程，P 暂停，R 恢复，' +
+        'E 让租约到期，U 丢掉响应（AAEAB）；S2 停 redis-2，H2 再启动它',
       conflicts: ['list'],
     },
     rung: {
       schema: knownRung.optional(),
       value: '<rung>',
       en: 'play it on this rung instead',
-      zh: '换到这级台阶上',
+      zh: '换到这个方案上',
     },
     times: times(1_000),
     everyCheckpoint: {
@@ -87,7 +87,7 @@ export const raceRow = commandRow({
       schema: rungOrAll.optional(),
       value: '[rung]',
       en: 'instead: every interleaving of two buyers (no rung: of all)',
-      zh: '不走竞态，把两个买家的每一种顺序都走一遍（不写台阶就是全部）',
+      zh: '不用现成的竞态，把两个买家的每一种顺序都走一遍（不写方案就是全部）',
       conflicts: ['list', 'choices', 'rung', 'times'],
     },
     language,
@@ -136,7 +136,7 @@ export const breakRow = commandRow({
   name: 'break',
   about: {
     en: 'purchases, while you break servers with `lockstep fault`; then the audit',
-    zh: '一边持续下单，一边由你用 `lockstep fault` 弄坏服务器；最后审计',
+    zh: '一边持续下单，一边由你用 `lockstep fault` 给服务器注入故障；最后审计',
   },
   arguments: { rung },
   options: {
@@ -144,7 +144,7 @@ export const breakRow = commandRow({
       schema: knownRung.optional(),
       value: '<rung>',
       en: 'the same purchases on a second rung, at the same moments',
-      zh: '在另一级台阶上同时下同样的单',
+      zh: '在另一个方案上同时下同样的单',
     },
     arrivals: {
       schema: z.enum(arrivals).default('steady'),
@@ -155,7 +155,7 @@ export const breakRow = commandRow({
     perSecond: {
       schema: wholeNumber(1, 5_000).default(100),
       en: 'purchases a second, on each rung',
-      zh: '每级台阶每秒下多少单',
+      zh: '每个方案每秒下多少单',
       repeat: 'always',
     },
     minutes: {
@@ -178,7 +178,7 @@ export const faultRow = commandRow({
   name: 'fault',
   about: {
     en: 'break a server while k6 or `break` runs; heal mends all, end ends `break`',
-    zh: '在 k6 或 `break` 运行时弄坏一台服务器；heal 全部修好，end 结束 `break`',
+    zh: '在 k6 或 `break` 运行时给一台服务器注入故障；heal 全部修好，end 结束 `break`',
   },
   arguments: {
     verb: { schema: z.enum(handVerbs), en: 'what to do', zh: '做什么' },

@@ -178,7 +178,7 @@ export const lockErrata = {
           : ['does not have', '没拿到'];
         tell(
           `the lease of the dead owner: ${deadLeaseMs} ms; messages: ${waited.heard}`,
-          `宕机者的租约：${deadLeaseMs} ms；收到的消息：${waited.heard}`,
+          `宕机的持有者的租约：${deadLeaseMs} ms；收到的消息：${waited.heard}`,
         );
         tell(
           `after ${waited.ms} of ${waitMs} ms the waiter ${granted} the lock`,

@@ -52,11 +52,11 @@ const seen = ({ mutant, fate }: MutantResult): string =>
 const legend = {
   'check that went red': {
     en: 'in the trial without the defence; survived: that check held; unknown: it could not be told',
-    zh: '去掉这道防线后变红的检查；survived 是该检查仍然成立；unknown 是无法判定',
+    zh: '去掉这道防线后变红的检查；survived 是该检查仍然通过；unknown 是无法判定',
   },
   'real rung': {
     en: 'the verdict on the rung with all its defences, under the same fault',
-    zh: '防线齐全的台阶在同一故障下的判定',
+    zh: '防线齐全的方案在同一故障下的结果',
   },
 };
 
@@ -66,7 +66,7 @@ const shortTable = (results: readonly MutantResult[]): Table => ({
     ...legend,
     s: {
       en: 'seconds that the trial took: of the mutant, then of the real rung',
-      zh: '试验用的秒数：先是变异体的，再是真实台阶的',
+      zh: '试验用的秒数：先是变异体的，再是真实方案的',
     },
   },
   head: ['mutant', 'check that went red', 's', 'real rung', 's'],

@@ -19,7 +19,7 @@ import type { TrialName } from './trials.ts';
 export const mutantTrials: Experiment<{ readonly names: readonly MutantName[] }> = {
   about: {
     en: 'one defence of the final rung is removed at a time: a check must turn red',
-    zh: '每次拆掉最后一级的一道防线：必须有一项检查变红',
+    zh: '每次拆掉最终方案的一道防线：必须有一项检查变红',
   },
   play: async ({ lab, signal, emit }, { names }) =>
     judgeMutants(await runMutants(lab, names, signal, (text) => emit({ kind: 'note', text }))),

@@ -17,7 +17,7 @@ const words = {
   },
   zh: {
     counts: ({ accepted, refused, unknown }: Counts) =>
-      `接受 ${count(accepted)}，拒绝 ${count(refused)}，未知 ${count(unknown)}`,
+      `受理 ${count(accepted)}，拒绝 ${count(refused)}，未知 ${count(unknown)}`,
     gap: (length: string, from: string, to: string) =>
       `；最长 ${length} 秒没有成交，从第 ${from} 秒到第 ${to} 秒。`,
     ...{ of: (load: string) => `${load}：`, end: '。' },

@@ -34,15 +34,15 @@ Play it: npx lockstep race --choices ABAB --rung …`,
 
 const zh: DemoWords = {
   rush: ({ users, stock, requestsPerEagerUser, workMs }) =>
-    `每次抢购：${users} 个用户抢 ${stock} 张券。每十个用户里有一个性急，同时发 ${requestsPerEagerUser} 个请求；每次售卖在检查和写入之间工作 ${workMs} ms。`,
-  head: ['', '台阶', '实例', '卖出', '重复', '判定', ''],
+    `每次抢购：${users} 个用户抢 ${stock} 张券。每十个用户里有一个性急，同时发 ${requestsPerEagerUser} 个请求；每次下单在检查和写入之间用 ${workMs} ms。`,
+  head: ['', '方案', '实例', '卖出', '重复', '结果', ''],
   legend: `实例   nginx 后面的实例数；带 * 是 Node 自己的 cluster
 卖出   带 ! 超过库存      重复   有两个订单的用户数
-✓ 与阶梯所述一致，✗ 不一致`,
+✓ 与预期一致，✗ 不一致`,
   orders: `两个进程里的两个买家，按每一种先后顺序走他们的步骤：
 有多少种顺序打破承诺，以及其中一种。
 自己试：npx lockstep race --choices ABAB --rung …`,
-  races: '一步一步的竞态：先在有缺陷的台阶上，再在修复它的下一个台阶上',
+  races: '一步一步的竞态：先在有缺陷的方案上，再在修复它的下一个方案上',
 };
 
 const words: Readonly<Record<Language, DemoWords>> = { en, zh };

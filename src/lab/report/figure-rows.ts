@@ -15,12 +15,12 @@ export const figureRows = (
 
 /** Of what a learner plays. The others are of drills and benchmarks, and stay English. */
 const inChinese: Readonly<Record<string, string>> = {
-  ...{ accepted: '接受', refused: '拒绝', unknown: '结果未知', attempts: '请求' },
-  ...{ recorded: '已入库', lost: '丢失', secondOrders: '重复的订单', violations: '被打破的承诺' },
+  ...{ accepted: '受理', refused: '拒绝', unknown: '结果未知', attempts: '请求' },
+  ...{ recorded: '已入库', lost: '丢失', secondOrders: '重复的订单', violations: '违反的承诺' },
   ...{
     seconds: '时长（秒）',
     stillWaiting: '还在等待',
-    rungs: '台阶',
+    rungs: '方案',
     orders: '先后顺序',
     shown: '已演示',
   },

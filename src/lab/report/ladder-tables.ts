@@ -1,6 +1,6 @@
 /** The ladder for people: what each rung does and what it claims. */
 import type { CheckName } from '../../service/domain.ts';
-import { circumstances, type Rung } from '../../service/ladder/rung.ts';
+import { type Circumstance, circumstances, type Rung } from '../../service/ladder/rung.ts';
 import { ladder, rungNames } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import { allRaces } from '../drills/demo-plan.ts';
@@ -16,7 +16,7 @@ export interface LadderRow {
   readonly instances: number;
   readonly promises: readonly CheckName[];
   readonly breaks: readonly {
-    readonly under: string;
+    readonly under: Circumstance;
     readonly check: CheckName;
     readonly because: string;
   }[];
@@ -43,39 +43,53 @@ export function claimText(
   between = '; ',
   language: Language = 'en',
 ): string {
-  const { holds, breaksUnder } = claims[language];
-  if (breaks.length === 0) return holds(promises.join(', '));
-  const checks = new Map<string, string[]>();
+  const { holds, broken } = claims[language];
+  if (breaks.length === 0) return holds(promises);
+  const checks = new Map<Circumstance, CheckName[]>();
   for (const { under, check } of breaks) checks.set(under, [...(checks.get(under) ?? []), check]);
-  const circumstancesOf = new Map<string, string[]>();
-  for (const [under, each] of checks) {
-    const broken = each.join(', ');
-    circumstancesOf.set(broken, [...(circumstancesOf.get(broken) ?? []), under]);
-  }
-  return breaksUnder([...circumstancesOf].map(([broken, each]) => [broken, each.join(', ')])).join(
-    between,
-  );
+  const circumstancesOf = Map.groupBy(checks.keys(), (under) => broken(checks.get(under) ?? []));
+  return claims[language].breaks([...circumstancesOf]).join(between);
 }
 
-type Broken = readonly (readonly [checks: string, under: string])[];
+type Broken = readonly (readonly [broken: string, under: readonly Circumstance[]])[];
 
-/** The names of the promises and circumstances are the same in every language. */
+const brokenInChinese: Readonly<Record<CheckName, string>> = {
+  'no-oversell': '超卖',
+  'one-order-per-user': '一人多单',
+  'no-lost-orders': '丢单',
+  'no-phantom-orders': '凭空多出订单',
+  'redis-matches-mysql': 'Redis 和 MySQL 不一致',
+  'order-ids-unique': '订单号重复',
+  'responses-match-database': '响应与数据库不符',
+  'mutual-exclusion': '同时有两个持有者',
+  progress: '空闲的锁拿不到',
+};
+
+/** In English by the names that commands take, in Chinese by what they mean. */
 const claims = {
   en: {
-    holds: (promises: string) => `holds ${promises}`,
-    breaksUnder: (broken: Broken) =>
-      broken.map(
-        ([checks, under], place) => `${place === 0 ? 'breaks ' : ''}${checks} under ${under}`,
+    holds: (promises: readonly CheckName[]) => `holds ${promises.join(', ')}`,
+    broken: (checks: readonly CheckName[]) => checks.join(', '),
+    breaks: (all: Broken) =>
+      all.map(
+        ([broken, under], place) =>
+          `${place === 0 ? 'breaks ' : ''}${broken} under ${under.join(', ')}`,
       ),
   },
   zh: {
-    holds: (promises: string) => `保证 ${promises}`,
-    breaksUnder: (broken: Broken) =>
-      broken.map(([checks, under]) => `在 ${under} 下打破 ${checks}`),
+    holds: (promises: readonly CheckName[]) =>
+      `保证${promises.map((name) => texts.zh.checks[name]).join('、')}`,
+    broken: (checks: readonly CheckName[]) =>
+      checks.map((name) => brokenInChinese[name]).join('、'),
+    breaks: (all: Broken) =>
+      all.map(
+        ([broken, under]) =>
+          `${broken}：${under.map((name) => texts.zh.circumstances[name]).join('；')}`,
+      ),
   },
 } as const satisfies Record<Language, unknown>;
 
-const between = { en: '; ', zh: '；' } as const;
+const between = { en: '; ', zh: '。' } as const;
 
 /** Chapter by chapter, each rung with its idea and its claim. */
 export function ladderText(language: Language = 'en'): string {
@@ -105,9 +119,9 @@ const heads = {
     },
   },
   zh: {
-    ladder: ['章', '阶', '做法', '实例数', '声明'],
+    ladder: ['章', '方案', '做法', '实例数', '预期'],
     promises: ['承诺', '含义'],
-    circumstances: ['情况', '含义', '由谁演示'],
+    circumstances: ['故障场景', '含义', '由谁演示'],
     rushes: { 'two-requests-at-once': '每次抢购', 'several-instances': '多个进程上的抢购' },
   },
 } as const satisfies Record<Language, unknown>;

@@ -29,7 +29,7 @@ type InWords = Exclude<StepPlace, OfCode> | 'injected' | 'healed';
 const inChinese: Readonly<Record<InWords, string>> = {
   ...{ killed: '已宕机', paused: '已暂停', resumed: '已继续', 'not-there': '没有到达' },
   ...{ slow: '太慢', 'no-lock-there': '那里没有锁', 'recorded-anyway': '仍然入库' },
-  ...{ 'outlasts-the-lease': '超过租约', 'no-effect': '没有作用', 'nothing-to-hit': '没有目标' },
+  ...{ 'outlasts-the-lease': '超过租约', 'no-effect': '没有作用', 'nothing-to-hit': '跳过' },
   ...{ 'lease-over': '租约到期', 'still-locked': '锁还在', 'time-passes': '时间流逝' },
   ...{ 'waits-for-lock': '等待', 'waits-for-store': '等待', injected: '已注入', healed: '已恢复' },
 };

@@ -63,34 +63,34 @@ retried  retries of the accepted attempts; an optimistic rung runs twice:
 };
 
 const zh: VerdictWords = {
-  verdicts: { held: '成立', violated: '被打破', unknown: '未知' },
-  asClaimed: '与阶梯所述一致',
-  notAsClaimed: '与阶梯所述不一致',
+  verdicts: { held: '通过', violated: '违反', unknown: '未知' },
+  asClaimed: '与预期一致',
+  notAsClaimed: '与预期不一致',
   alsoBroken: (names, isClaimed) =>
-    `另外被打破${isClaimed ? '（与阶梯所述一致）' : ''}：${names.join('、')}`,
-  ladderClaims: (verdict, checks) => `（阶梯所述：${checks.join('、')} ${zh.verdicts[verdict]}）`,
+    `另外违反${isClaimed ? '（与预期一致）' : ''}：${names.join('、')}`,
+  ladderClaims: (verdict, checks) => `（预期：${checks.join('、')} ${zh.verdicts[verdict]}）`,
   instances: (rung, instances) => `${rung}，${instances} 个实例`,
-  proofOf: (check) => `${check} 被打破的证据：`,
-  raceTitle: (race, rung, title) => `${race}，台阶 ${rung}：${title}`,
+  proofOf: (check) => `违反 ${check} 的证据：`,
+  raceTitle: (race, rung, title) => `${race}，方案 ${rung}：${title}`,
   inMysql: 'MySQL 里',
   ofProof: (userId, orderId) => `用户 ${userId}，订单 ${orderId}`,
   cases: (count) => `（${count} 处）`,
   refused: (counts) => `被拒绝：${counts || '无'}`,
   faults: (injected) => `故障：${injected.join('，') || '无'}`,
-  claimed: (text) => `与阶梯所述一致：${text}`,
-  verdictIs: (verdict) => `判定：${zh.verdicts[verdict]}`,
-  claimedOnly: '；被打破的正是阶梯所述的',
-  headline: ['', '卖出', '有两单的用户', '判定'],
-  runHead: ['台阶', '实例', '是/否/?', '卖出', '剩余', '超卖', '重复', '判定', '一致'],
-  costHead: ['台阶', '实例', '订单/秒', 'p50', 'p99', '落败', '重试'],
+  claimed: (text) => `与预期一致：${text}`,
+  verdictIs: (verdict) => `结果：${zh.verdicts[verdict]}`,
+  claimedOnly: '；违反的正是预期会违反的',
+  headline: ['', '卖出', '有两单的用户', '结果'],
+  runHead: ['方案', '实例', '是/否/?', '卖出', '剩余', '超卖', '重复', '结果', '一致'],
+  costHead: ['方案', '实例', '订单/秒', 'p50', 'p99', '冲突', '重试'],
   legend: `实例     nginx 后面的实例数；带 * 是 Node 自己的 cluster
-是/否/?  接受 / 拒绝 / 结果未知的请求数
+是/否/?  受理 / 拒绝 / 结果未知的请求数
 超卖     超过库存的订单数        重复     有多个订单的用户数
-判定     审计的判定，依据 MySQL、Redis 和给客户端的响应
-一致     ✓ 与阶梯所述一致，✗ 不一致`,
+结果     审计的结果，依据 MySQL、Redis 和给客户端的响应
+一致     ✓ 与预期一致，✗ 不一致`,
   costLegend: `订单/秒  每秒入库的订单数        p50、p99  响应时间，单位 ms
-落败     还有库存，但别的买家更快，因而被拒绝
-重试     被接受的请求重试的次数；乐观的台阶跑两遍：先不重试，再最多重试 20 次`,
+冲突     还有库存，但别的买家先改了那一行，因而被拒绝
+重试     被受理的请求重试的次数；乐观锁的方案跑两遍：先不重试，再最多重试 20 次`,
 };
 
 export const verdictWords: Readonly<Record<Language, VerdictWords>> = { en, zh };

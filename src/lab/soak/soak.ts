@@ -117,7 +117,7 @@ const faultTable = (played: readonly PlayedFault[]): Table => ({
     ms: { en: 'how long the fault lasted', zh: '故障持续的时间' },
     'missed because': {
       en: 'why no cell counts: the fault did not meet what it was planned for',
-      zh: '为什么不计单元格：故障没有碰上计划的情形',
+      zh: '为什么不计单元格：故障到来时不是计划的那一刻',
     },
   },
   head: ['', 'fault', 'ms', 'cells', 'missed because'],

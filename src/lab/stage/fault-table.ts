@@ -40,11 +40,11 @@ const columns = ['from s', 'to s', 'sold', 'refused', '?', 'back ms'];
 const legend = {
   'to s': {
     en: 'when it was mended; both are seconds of the load',
-    zh: '修复的时刻；两个时刻都从负载开始算起',
+    zh: '修复的时刻；两个时刻都从压测开始算起',
   },
   sold: {
     en: 'answers that came meanwhile: accepted; then refused, and ? for unknown. A purchase that was sent before may be answered meanwhile',
-    zh: '故障期间到达的回答：接受；其后是拒绝，? 是未知。故障之前发出的请求也可能在此期间得到回答',
+    zh: '故障期间收到的响应：受理；其后是拒绝，? 是未知。故障之前发出的请求也可能在此期间得到响应',
   },
   'back ms': {
     en: 'from its end to the next sale; – there was none',

@@ -81,7 +81,7 @@ const zh: WorkshopText = {
   isNotRight: (letter) => `正确的是 ${letter}。`,
   toPlay: '自己操作，或者让程序来跑这些命令：',
   played: '已运行：',
-  asClaimed: { yes: '与阶梯所述一致', no: '与阶梯所述不一致', unknown: '无法判定' },
+  asClaimed: { yes: '与预期一致', no: '与预期不一致', unknown: '无法判定' },
   asItMust: { yes: '符合要求', no: '不符合要求', unknown: '无法判定' },
   why: '原因',
   code: '代码',

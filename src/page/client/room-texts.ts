@@ -45,10 +45,10 @@ const zh: typeof en = {
   enterCode: '教室的加入码',
   join: '加入',
   here: (here, joined, most) => `在线 ${here} 人，已加入 ${joined} 人，最多 ${most} 人`,
-  bring: '带全班到这一级',
+  bring: '带全班到这个方案',
   predictions: '预测',
   plays: '操作中看到',
-  nobodyYet: '这一级还没有人预测或操作。',
+  nobodyYet: '这个方案还没有人预测或操作。',
   broke: (broken, plays) => `${plays} 次操作中有 ${broken} 次打破了承诺`,
   roomIsAt: (rung) => `全班现在在 ${rung}。`,
   goThere: '去那里',
@@ -58,9 +58,9 @@ const zh: typeof en = {
   noPage: '没有这个页面。',
   noPageIs: (path) => `这里没有 ${path} 这个地址。`,
   instructors: '这个页面是给讲师用的。',
-  instructorsIs: '这里的操作会影响教室里所有人。阶梯和它的竞态是你的。',
-  toLadder: '去阶梯',
-  instructorsAlone: '订单消费者只有一个：这一级由讲师操作。',
+  instructorsIs: '这里的操作会影响教室里所有人。方案和竞态你都可以操作。',
+  toLadder: '去全部方案',
+  instructorsAlone: '订单消费者只有一个：这个方案由讲师操作。',
 };
 
 const texts: Readonly<Record<Language, typeof en>> = { en, zh };

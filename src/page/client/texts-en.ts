@@ -286,7 +286,7 @@ export const en = {
   seconds: (seconds: string) => `${seconds} s left`,
   ofOrders: (broken: number, orders: number) => `${broken} of ${orders}`,
   letOff: (broken: number, orders: number) =>
-    `You let it off: ${broken} of the ${orders} interleavings of two buyers break it.`,
+    `This one broke nothing: ${broken} of the ${orders} interleavings of two buyers do.`,
   playedAgain: (violated: number, times: number) =>
     `Played again: broken ${violated} of ${times} times`,
   willPlay: (choices: string) => `These choices will be played: ${choices}`,
