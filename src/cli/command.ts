@@ -1,7 +1,7 @@
 /** A row of a command, on the command line: it is parsed, checked, and told by --help. */
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { languageVariable } from '../lab/commands/options.ts';
+import { language as languageEntry, languageVariable } from '../lab/commands/options.ts';
 import {
   type CommandRow,
   type Entries,
@@ -25,7 +25,8 @@ export const command =
     const added = program.command(row.name).description(row.about[language]);
     for (const [name, each] of Object.entries(row.arguments))
       added.addArgument(argumentOf(name, each, language));
-    for (const [key, each] of Object.entries(row.options))
+    const options = { ...row.options, language: languageEntry }; // Errors and --help have both.
+    for (const [key, each] of Object.entries(options))
       added.addOption(optionOf(key, each, language));
     if (row.examples) added.addHelpText('after', row.examples);
     return added.action(() => run(folders, givenTo(added, row)));

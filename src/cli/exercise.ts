@@ -47,7 +47,7 @@ const exerciseRow = commandRow({
   arguments: {
     name: {
       schema: z.string().optional(),
-      en: 'one of those that it lists without a name',
+      en: 'a name from the list that it prints without one',
       zh: '不写名字就全部列出来',
     },
   },
@@ -197,9 +197,7 @@ export const addMine: AddCommand = (...where) => {
     const copy = await copyOf(new Mine(workshopHome), runsFolder);
     process.exitCode = await runOn(copy, given.command);
   });
-  return run(...where)
-    .allowUnknownOption()
-    .helpOption(false);
+  return run(...where).passThroughOptions();
 };
 
 const verifyRow = commandRow({

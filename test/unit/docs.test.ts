@@ -136,13 +136,20 @@ describe('the commands of the command line', () => {
   });
 });
 
-test.each(languages)('the help of each command fits 80 columns in %s', async (language) => {
-  const { commands } = await commandLine(language);
-  const all = commands.flatMap((each) => [each, ...each.commands]);
-  const lines = all.flatMap((each) => each.helpInformation().split('\n'));
-  expect(lines.length).toBeGreaterThan(300);
-  expect(lines.filter((line) => columns(line) > 80)).toEqual([]);
-});
+test.each(languages)(
+  'each command takes --language, and its help fits 80 columns in %s',
+  async (language) => {
+    const { commands } = await commandLine(language);
+    const all = commands.flatMap((each) => [each, ...each.commands]);
+    const without = commands.filter(
+      ({ options }) => !options.some((each) => each.long === '--language'),
+    );
+    expect(without.map((each) => each.name())).toEqual([]);
+    const lines = all.flatMap((each) => each.helpInformation().split('\n'));
+    expect(lines.length).toBeGreaterThan(300);
+    expect(lines.filter((line) => columns(line) > 80)).toEqual([]);
+  },
+);
 
 describe.each(documents)('%s', (path) => {
   test('names only npm scripts that exist', () => {
@@ -189,6 +196,18 @@ test('every row of a table has the cells of its head', () => {
       for (const row of rows)
         expect.soft(`${cellsOf(row)} in ${row}`, path).toBe(`${cellsOf(head)} in ${row}`);
 });
+
+test.each(['docs/from-the-course.md', 'docs/zh/from-the-course.md'])(
+  'the figures of %s are those of the recorded benchmark',
+  (path) => {
+    const [, table = ''] = read('docs/benchmarks.md').split('## Every rung under the same load');
+    const text = read(path);
+    for (const rung of ['redis-reentrant', 'memory', 'lua-stream', 'unit-rows', 'merged-commit']) {
+      const [, rate = ''] = new RegExp(`^${rung} +(\\d+) `, 'm').exec(table) ?? [];
+      expect.soft(text, rung).toContain(Number(rate).toLocaleString('en-US'));
+    }
+  },
+);
 
 test('the page of the commands says of each what --help says, in both languages', async () => {
   const [, ...lists] = read('docs/commands.md').split('```text');

@@ -84,7 +84,7 @@ export const languageVariable = 'LOCKSTEP_LANGUAGE';
 export const language = entry({
   schema: z.enum(languages).default('en'),
   value: '<code>',
-  en: 'the language of the ladder’s sentences; else that of LANG',
+  en: 'the language of texts and errors; else that of LANG',
   zh: '用哪种语言输出；不写就看 LANG',
   variable: languageVariable,
   repeat: 'never',
