@@ -1,9 +1,11 @@
 -- Purpose: the whole sale in one step, for one buyer of a voucher or for several at once, one after
 --          the other: check the time window, the user and the stock, then decrement and add the
 --          orders to the stream. A repeated request (same request id) is still one purchase.
--- KEYS[1]  voucher (hash: stock, beginMs, endMs; paused: an operator stopped the sale;
---          soldOutBy: the order that took the last one; reopensMs: stock that came back is not
---          sold before; heldUntilMs: until then its stock is changed, of a bucket only)
+-- KEYS[1]  voucher (hash: stock, beginMs, endMs;
+--          paused: there while an operator has stopped the sale;
+--          soldOutBy: the order that took the last unit;
+--          reopensMs: stock that was given back is not sold before this time;
+--          heldUntilMs: of a bucket only: until this time a change of its stock holds it)
 -- KEYS[2]  buyers  (hash: user id -> 'order id:request id')
 -- KEYS[3]  orders  (stream: the orders of one call are one entry, the fields of each in turn)
 -- KEYS[4]  queued  (hash: order id -> 'voucher id:user id')

@@ -55,7 +55,7 @@ const measures: Readonly<Record<(typeof hows)[number], Bilingual>> = {
   flood: { en: 'purchases beside a flood of other requests', zh: '别的请求涌进来时的购买' },
   waiting: {
     en: 'a rush on a sale with a waiting room, and without',
-    zh: '抢购，有候场室和没有候场室',
+    zh: '抢购，有等候室和没有等候室',
   },
 };
 
@@ -71,7 +71,7 @@ interface Choice {
   readonly ladder: boolean;
   readonly rate: number | undefined;
   readonly orders: number | undefined;
-  /** Of waiting: so many users. */
+  /** For `waiting`: how many users are in the waiting room. */
   readonly line: number | undefined;
   /** The file that describes the other service. */
   readonly beside: string | undefined;

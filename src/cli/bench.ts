@@ -39,7 +39,7 @@ const benchRow = commandRow({
     },
     orders: {
       schema: wholeNumber(10_000, 10_000_000).optional(), // What a voucher may have in stock.
-      en: 'one voucher with so many orders',
+      en: 'one voucher with this many orders',
       zh: '一张有这么多订单的券',
     },
     beside: {
@@ -56,7 +56,7 @@ const benchRow = commandRow({
     },
     line: {
       schema: wholeNumber(1, 1_000_000).optional(),
-      en: 'of waiting: so many users wait (by default 100000)',
+      en: 'for waiting: how many users wait (by default 100000)',
       zh: 'waiting：多少用户在排队（默认 100000）',
     },
     seconds: {

@@ -33,7 +33,7 @@ const soakRow = commandRow({
     },
     seed: {
       schema: seedNumber.default(1),
-      en: 'decides the faults, their order and their length',
+      en: 'decides which faults, their sequence and their length',
       zh: '决定有哪些故障、先后顺序和时长',
       repeat: 'always',
     },

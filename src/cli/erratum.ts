@@ -21,7 +21,7 @@ const erratumRow = commandRow({
       schema: named(isErratumName, (name) =>
         labError('UNKNOWN_ERRATUM', name, erratumNames),
       ).optional(),
-      en: 'one of those that --list shows',
+      en: 'a name from --list',
       zh: '--list 列出的名字',
     },
   },

@@ -65,7 +65,7 @@ const trialRow = commandRow({
   arguments: {
     name: {
       schema: named(isTrialName, (name) => labError('UNKNOWN_TRIAL', name, trialNames)).optional(),
-      en: 'one of those that it lists without a name',
+      en: 'a name from the list that it prints without one',
       zh: '不写名字就全部列出来',
     },
   },

@@ -131,7 +131,7 @@ const endedRow = commandRow({
   options: {
     days: {
       schema: endedDays.default(0),
-      en: 'those that ended so many days ago, or earlier',
+      en: 'only sales that ended at least this many days ago',
       zh: '至少多少天前结束的',
     },
     json,
@@ -196,7 +196,7 @@ export const addAudit = command(auditRow, async (folders, { voucherId, json }) =
         wrap(
           `voucher ${voucherId} (${rung}): ${verdictSentence(result)}; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
         ),
-        ...(isTried ? [] : ['nobody has bought: there is nothing to judge']),
+        ...(isTried ? [] : ['there was no purchase, so there is nothing to judge']),
         auditLines(result),
         ...proofs.flatMap((proof) => proofText(proof)),
       ].join('\n'),

@@ -55,7 +55,7 @@ const runRow = commandRow({
     stock: { ...stockOption(defaults.stock), repeat: 'always' },
     seed: {
       schema: seedNumber.default(defaults.seed),
-      en: 'decides the order of the users',
+      en: 'decides the sequence of the users',
       zh: '决定用户的顺序',
       repeat: 'always',
     },

@@ -21,7 +21,7 @@ export const shardsMax = 64;
 export interface Voucher {
   readonly id: string;
   readonly title: string;
-  /** How many there are to sell, with those that are sold. */
+  /** The whole stock, sold units included. */
   readonly stock: number;
   readonly beginTime: Date;
   readonly endTime: Date;

@@ -276,7 +276,7 @@ export const en: LadderText = {
     'deletes-in-the-gap': 'the delete hits the key of the next owner, and a third request enters',
     'sale-outlasts-lease': 'the sale commits beside the sale of the next owner',
     'paused-past-lease':
-      'nobody renews the lease of a process that stands still; it resumes, and commits beside the next owner',
+      'a paused process cannot renew its lease; it resumes, and commits beside the next owner',
     'message-lost': 'the message is published before the waiter has subscribed',
     'latch-missed': 'the node is removed before the latch exists, so the event opens nothing',
     'lock-stays-held': 'the living process keeps the lock for ever',

@@ -23,6 +23,7 @@ const terms: readonly [says: string, not: RegExp][] = [
   ['系统时钟 (wall clock)', /墙上时钟/],
   ['持有者宕机 (a dead owner)', /宕机者|拿着订单死了/],
   ['锁已释放 (a free lock)', /锁旁|睡觉|沉睡/],
+  ['等候室 (waiting room)', /排队室|候场室/],
   ['丢了锁数据的主节点', /失忆|空着重启/],
 ];
 

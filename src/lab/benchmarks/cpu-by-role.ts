@@ -52,7 +52,7 @@ export function sumOfServers(cpu: CpuByRole): number | null {
   return sum;
 }
 
-/** For each of so many requests. Without a request there is no figure. */
+/** The CPU time of one request; null when there was no request. */
 export function cpuPerRequest(cpu: CpuByRole, requests: number): CpuByRole {
   const each = (time: number | null) => (time === null || requests === 0 ? null : time / requests);
   return Object.fromEntries(cpuRoles.map((role) => [role, each(cpu[role])])) as CpuByRole;

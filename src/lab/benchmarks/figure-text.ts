@@ -14,7 +14,7 @@ export const medianText = (spread: Spread | null, digits = 0): string =>
 export const rangeText = (spread: Spread | null, digits = 0): string =>
   spread === null ? '?' : `${spread.least.toFixed(digits)}..${spread.most.toFixed(digits)}`;
 
-/** Of medians; one that is unknown makes it unknown. */
+/** The sum of the medians; `?` when one of them is unknown. */
 export function sumText(spreads: readonly (Spread | null)[], digits = 0): string {
   const sum = spreads.reduce((total, spread) => total + (spread?.median ?? Number.NaN), 0);
   return Number.isNaN(sum) ? '?' : sum.toFixed(digits);

@@ -211,7 +211,7 @@ export function growthReport(result: Growth): Block[] {
     'Each line is of the orders since the line before.',
     ...targetsTable(targets),
     byScript
-      ? `BY SCRIPT, WITHOUT HTTP: accepted/s and p99 are those of the script alone.
+      ? `BY SCRIPT, WITHOUT HTTP: accepted/s and p99 are of the script alone.
 Each order by another user, ${connections} at once, in slices of 20,000; a slice begins
 when the one before is recorded
 ${otherWorkText(result.otherWork)}`

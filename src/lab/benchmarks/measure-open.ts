@@ -18,7 +18,7 @@ export interface OpenLoad {
   readonly otherWork: number | null;
 }
 
-/** Until its last order is recorded. @param send sends so many purchases, and waits for them. */
+/** Until its last order is recorded. @param send sends the purchases, and waits for the answers. */
 export async function measureOpen<Sent extends { readonly answers: Answers }>(
   { lab, connections }: Pick<Bench, 'lab' | 'connections'>,
   rung: string,

@@ -137,8 +137,8 @@ export async function putVoucherOnSale(
 const betweenCountsMs = 100;
 
 /**
- * The number of orders, once the last requests of the load are answered: the same in so many
- * counts after the first.
+ * The number of orders, once the last requests of the load are answered.
+ * @param times how many counts after the first must be equal to it
  */
 export async function settledCount(orders: () => Promise<number>, times = 1): Promise<number> {
   let last = -1;

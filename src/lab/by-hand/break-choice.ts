@@ -1,6 +1,6 @@
 /** What is chosen before a sale is broken by hand. Pure: the page has it, too. */
 
-/** One after the other; so many at once; or k6/failover.js in a process of its own. */
+/** One after the other; in bursts; or by k6/failover.js in a process of its own. */
 export const arrivals = ['steady', 'rush', 'k6'] as const;
 export type Arrivals = (typeof arrivals)[number];
 

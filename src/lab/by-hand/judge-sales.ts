@@ -92,7 +92,7 @@ function conclusionOf(
   const untold = untoldOrders(facts);
   const en = [
     ...(broken.length > 0 ? [`broke ${broken.join(', ')}`] : []),
-    ...(unknown.length > 0 ? [`nobody can tell about ${unknown.join(', ')}`] : []),
+    ...(unknown.length > 0 ? [`could not tell about ${unknown.join(', ')}`] : []),
   ];
   const zh = [
     ...(broken.length > 0 ? [`违反了 ${broken.join('、')}`] : []),

@@ -9,7 +9,7 @@ import { answerOrNull } from './answer-soon.ts';
 import type { AnsweredSale } from './break-loads.ts';
 
 const everyMs = 500;
-/** Counting many orders takes MySQL long: it rests so many times as long. */
+/** Counting many orders takes MySQL long, so the pause is this many times as long as a count. */
 const restShare = 20;
 
 /** @returns what ends it, and counts once more */

@@ -49,7 +49,7 @@ export const raceRow = commandRow({
   arguments: {
     name: {
       schema: named(isRaceName, (name) => labError('UNKNOWN_RACE', name, raceNames)).optional(),
-      en: 'one of those that --list shows',
+      en: 'a name from --list',
       zh: '--list 列出的名字',
     },
   },
@@ -121,7 +121,7 @@ export const drillRow = commandRow({
     },
     seed: {
       schema: seedNumber.default(1),
-      en: 'decides the faults, their order, and that of the users',
+      en: 'decides which faults, their sequence, and that of the users',
       zh: '决定有哪些故障、先后顺序，以及用户的顺序',
       repeat: 'always',
     },

@@ -21,7 +21,7 @@ export function appendOnlyFile(data: string): string {
 export const asCommand = (...words: string[]): string =>
   [`*${words.length}`, ...words.flatMap((word) => [`$${word.length}`, word]), ''].join('\r\n');
 
-/** Power is lost: only so many bytes are left, and then half of the next transaction. */
+/** Power loss: the file keeps its first `bytes`, and then half of the next transaction. */
 export function cutOff(file: string, bytes: number): void {
   truncateSync(file, bytes);
   appendFileSync(file, `${asCommand('MULTI')}*4\r\n$7\r\nHINCRBY\r\n$9\r\n{sale`);

@@ -18,7 +18,7 @@ interface Instances {
   portOf(name: string): number;
 }
 
-/** Its event loop stands still for so long. @throws INSTANCE_REFUSED */
+/** Blocks its event loop for this time. @throws INSTANCE_REFUSED */
 export async function blockEventLoop(
   lab: Instances,
   instance: string,
@@ -70,7 +70,7 @@ export async function endLeaseIn(
   await ask(lab, instance, `end-lease?request=${encodeURIComponent(requestId)}`);
 }
 
-/** What it does for so long from now on, as a CPU profile of V8. @throws INSTANCE_REFUSED */
+/** A CPU profile of V8, of the next `ms` milliseconds. @throws INSTANCE_REFUSED */
 export async function takeProfile(
   lab: Instances,
   instance: string,

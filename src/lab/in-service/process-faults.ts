@@ -22,7 +22,7 @@ export function processFaultRoutes(readToken: ReadToken): App {
     operationId: 'blockEventLoop',
     summary: 'Block the event loop',
     tags: ['lab'],
-    description: 'This process does nothing else for so long.',
+    description: 'The process does nothing else for this time.',
     request: { query: z.object({ ms: ms.min(0) }) },
     responses: { 202: { description: 'The fault begins' }, ...refusals },
   });

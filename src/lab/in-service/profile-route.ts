@@ -15,7 +15,7 @@ export function profileRoute(readToken: ReadToken): App {
     operationId: 'profile',
     summary: 'Profile the process',
     tags: ['lab'],
-    description: 'What this process does for so long, as a .cpuprofile of V8.',
+    description: 'A .cpuprofile of V8: what the process does during this time.',
     security: [{ token: [] }],
     middleware: requireRole('operator', readToken),
     request: { query: z.object({ ms: z.coerce.number().int().min(1).max(60_000) }) },

@@ -132,7 +132,7 @@ export class TrialStage {
     return (await this.connections.redis('admin').hexists(buyers(this.voucherId), userId)) === 1;
   }
 
-  /** The session of MySQL in which such a statement runs, for so many seconds at least. */
+  /** The session of MySQL in which such a statement has run for at least `seconds`. */
   async idOf(begin: string, seconds: number): Promise<number | undefined> {
     const [sessions] = await this.connections.mysql().query<Session[]>('SHOW FULL PROCESSLIST');
     const session = sessions.find(

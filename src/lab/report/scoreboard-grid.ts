@@ -30,7 +30,7 @@ export interface Scoreboard {
 
 export interface Row {
   readonly rung: string;
-  /** `3 of 3`: so many of its lock servers must run. */
+  /** `2 of 3`: how many of its lock servers must run. */
   readonly needs: string;
   /** One for each fault; null where the cell was not played. */
   readonly safety: readonly (Cell | null)[];

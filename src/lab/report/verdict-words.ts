@@ -95,7 +95,7 @@ const zh: VerdictWords = {
 
 export const verdictWords: Readonly<Record<Language, VerdictWords>> = { en, zh };
 
-/** As wide as so many columns of a terminal. */
+/** Padded to this number of terminal columns. */
 export const padded = (text: string, width: number): string =>
   text + ' '.repeat(Math.max(0, width - columns(text)));
 

@@ -17,7 +17,7 @@ export const workerCheckpoints = ['delivered', 'recording', 'recorded'] as const
 export const saleStates = ['stock-left', 'sold-out', 'queue-behind'] as const;
 export type SaleState = (typeof saleStates)[number];
 
-/** One fault, once: so many cells at most. */
+/** One fault, played once: it reaches at most these cells. */
 export interface Target {
   readonly fault: SoakFaultName;
   readonly state: SaleState;

@@ -5,7 +5,7 @@ import type { Fault } from '../faults/fault.ts';
 import { type FaultName, faultOn, faults } from '../faults/faults.ts';
 import { cutOneByOne } from '../faults/network.ts';
 
-/** The processes that a fault of the service hits: those that stand at a checkpoint. */
+/** What a fault of the service hits: the processes that are stopped at a checkpoint. */
 export interface FaultTarget {
   readonly lab: Lab;
   readonly instance: string;
@@ -19,7 +19,7 @@ export interface FaultTarget {
 }
 
 interface SoakFault {
-  /** Whose checkpoints it is played at: those of a purchase, of an order worker, or of both. */
+  /** It is played at the checkpoints of a purchase, of an order worker, or of both. */
   readonly at: 'purchase' | 'worker' | 'both';
   readonly does: FaultName;
   /**
@@ -30,7 +30,7 @@ interface SoakFault {
   readonly lasts: { readonly leastMs: number; readonly mostMs: number };
 }
 
-/** Another worker claims the orders of one that stands still for so long. */
+/** After this time, another worker claims the orders of a worker that hangs. */
 export const claimIdleMs = 1_500;
 const pastClaim = { leastMs: claimIdleMs + 500, mostMs: 2 * claimIdleMs } as const;
 const short = { leastMs: 100, mostMs: 600 } as const;

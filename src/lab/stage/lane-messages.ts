@@ -15,7 +15,7 @@ export interface Arrival {
 
 /** A message that nobody takes: a player leaves nothing in Redis. */
 export const keptSeconds = 120;
-/** A player that has not said for so long that it is there has crashed. */
+/** A player without a sign of life for this time has crashed. */
 const presentSeconds = 15;
 
 /** The lane of the process that consumes the queue. */

@@ -31,7 +31,7 @@ export interface PipelineOptions extends StreamGroupOptions {
 export interface Sale {
   /** A decimal number from 1 to 2^63-1. */
   readonly id: string;
-  /** How many there are to sell, with those that are sold. */
+  /** The whole stock, sold units included. */
   readonly stock: number;
   readonly beginTime: Date;
   readonly endTime: Date;

@@ -1,7 +1,7 @@
 /**
  * Idea. A row for each unit of the stock. A sale locks any unit that nobody has locked (`SKIP
  *   LOCKED`), writes its order into it, and inserts the order, in one transaction. Buyers of one
- *   voucher do not wait for each other; only so many as there are connections sell at once.
+ *   voucher do not wait for each other; the number of connections limits how many sell at once.
  * Holds while. The voucher has its rails on: the unique key refuses a user's second order.
  * Breaks when. The rails are off: two requests of one user lock two units. A sale keeps its
  *   connection from begin to COMMIT: a slow one leaves fewer for the others.

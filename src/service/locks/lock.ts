@@ -37,8 +37,8 @@ export interface Lease extends AsyncDisposable {
    */
   readonly fence?: string;
   /**
-   * Makes a lease that was acquired with `leaseMs` last so long from now on, if its owner still
-   * holds it; present where the lock can do that. An owner's other leases of it change too.
+   * Renews a lease that was acquired with `leaseMs`, if its owner still holds it: it ends `leaseMs`
+   * from now. Present where the lock can do that. All leases of this owner on the resource change.
    */
   readonly renew?: (leaseMs: number) => Promise<void>;
   /** Gives the lock back. A second call does nothing. Never releases the lease of another owner. */

@@ -45,9 +45,9 @@ interface Held {
 
 /**
  * `hold`: the stock is changed, and the buckets are still held; the script of the change needs the
- * hold, and ends it. `sold`: so many are sold, more than the new stock; the buckets have the stock
- * of before, and sell on. A bucket remembers that, so that a process that finishes the change
- * decides the same. `sold` is null when a bucket has a later change: nothing was changed.
+ * hold, and ends it. `sold`: how many are sold, when that is more than the new stock; the buckets
+ * keep the old stock, and sell on. A bucket remembers that, so that a process that finishes the
+ * change decides the same. `sold` is null when a bucket has a later change: nothing was changed.
  */
 export type BucketsChanged =
   | { readonly hold: string; readonly sold?: undefined }
@@ -141,7 +141,7 @@ function partsOf(more: number, held: readonly Held[]): number[] {
 }
 
 /**
- * Holds all buckets for so long, or looks whether they are held.
+ * Holds all buckets for `forMs`, or checks whether they are held.
  * @returns null when a later change is applied.
  */
 async function askAll(

@@ -79,7 +79,7 @@ export async function begunChange(db: Db, voucherId: string): Promise<BegunChang
   return row && asChange(row);
 }
 
-/** The vouchers that have a change which was begun so long ago, or earlier. */
+/** The vouchers with a change that was begun at least `ageMsMin` ago. */
 export async function vouchersBegun(db: Db, ageMsMin: number): Promise<string[]> {
   const rows = await select<{ id: string }>(
     db,

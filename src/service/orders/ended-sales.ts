@@ -36,7 +36,7 @@ interface EndedVoucher extends RowDataPacket {
 }
 
 /**
- * Those that ended so many days ago, or earlier.
+ * Removes the keys of sales that ended at least `days` ago.
  * @throws REBUILD_UNFINISHED, EPOCHS_DIFFER, SALE_SHARDS_DIFFER: nothing of Redis may be deleted.
  */
 export async function removeEndedSales(

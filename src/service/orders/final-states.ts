@@ -92,7 +92,7 @@ export class FinalStates {
     for (const awaited of left) settleAll(awaited, states.get(awaited.id) ?? null);
   }
 
-  /** A shard that does not answer may have those that are not found in another one. */
+  /** An order that is in no shard that answers may be in a silent one. */
   async #notQueued(all: readonly Awaited[], silent: unknown[]): Promise<Awaited[]> {
     const { saleKeys } = this.#connections;
     const redis = this.#connections.redis('admin');

@@ -157,11 +157,11 @@ export async function finishChanges(
 }
 
 interface Which {
-  /** That of MySQL; the one that this process knows without it. */
+  /** The epoch of MySQL; if it is absent, the epoch that this process knows. */
   readonly epoch?: string;
-  /** Only those of this voucher. */
+  /** Only changes of this voucher. */
   readonly voucherId?: string | undefined;
-  /** Not those that their own process may still finish. */
+  /** Leaves out younger changes: their own process may still finish them. */
   readonly ageMsMin?: number;
 }
 

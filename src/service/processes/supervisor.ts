@@ -17,7 +17,7 @@ interface Role {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A child that is still there so long after its drain is killed. */
+/** A child that has not ended this long after `DRAIN_MS` is killed. */
 export const childGraceMs = 5_000;
 const shortLifeMs = 5_000;
 /** No child makes tables: the account that does stays in the primary. */

@@ -132,7 +132,7 @@ function reliableSource(
   };
 }
 
-/** The texts without those that are in hand, each as often as it is there. */
+/** The texts that no consumer has in hand; a text may occur several times in both lists. */
 function unknown(texts: readonly string[], inHand: readonly Entry[]): string[] {
   const known = inHand.map(({ text }) => text);
   return texts.filter((text) => {
@@ -152,7 +152,7 @@ async function nowMs(redis: Redis): Promise<number> {
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
 }
 
-/** Moves back what consumers have in hand that were not seen for so long, the oldest first. */
+/** Moves back the orders of consumers that were not seen for `idleMs`, the oldest first. */
 async function claimFromDead(redis: Redis, shard: ShardKeys, idleMs: number): Promise<void> {
   const now = await nowMs(redis);
   const consumers = consumersOf(shard);

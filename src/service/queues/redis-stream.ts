@@ -61,7 +61,7 @@ export function redisStreamQueue(redis: Redis, keys: SaleKeys, options: StreamOp
   };
 }
 
-/** Of those that the consumer has, or will read: an entry that it passed over stays for ever. */
+/** The oldest entry after the last id; an entry that the consumer passed over stays for ever. */
 async function oldestOf(redis: Redis, shard: ShardKeys): Promise<string | null> {
   const settledTo = (await redis.get(lastIdOf(shard))) ?? '0-0';
   return firstEntry(redis, streamOf(shard, 'last-id'), `(${settledTo}`);

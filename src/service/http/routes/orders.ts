@@ -90,10 +90,10 @@ const buyRoute = createRoute({
   operationId: 'buy',
   summary: 'Buy one',
   description:
-    'For users: the one who buys is the `sub` of the token. It has no body. `Location` is the ' +
-    'path of the order. After `outcome-unknown`, the same request with the same ' +
-    '`Idempotency-Key` gets the order, or buys. Without one, it is the `X-Request-Id` of the ' +
-    'answer.',
+    'Needs the token of a user: its `sub` is the buyer. There is no body. `Location` is the path ' +
+    'of the order. After `outcome-unknown`, repeat the request with the same `Idempotency-Key`: ' +
+    'it answers with the order, or buys. If you sent no key, the `X-Request-Id` of the answer is ' +
+    'the key.',
   tags: ['orders'],
   security,
   parameters: [idInPath, idempotencyKey, purchasePass],
@@ -107,8 +107,8 @@ const showRoute = (user: MiddlewareHandler<Identified>) =>
     operationId: 'getOrder',
     summary: 'The state of an order',
     description:
-      'For the user of the order: `queued`, `confirmed`, or `failed` with the reason. The order ' +
-      'of another user is answered as one that does not exist.',
+      '`queued`, `confirmed`, or `failed` with the reason. Only the user of the order may ask: ' +
+      'for others the answer is 404, as for an order that does not exist.',
     tags: ['orders'],
     security,
     middleware: user,

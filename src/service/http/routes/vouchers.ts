@@ -48,8 +48,9 @@ const splitting = rungNames.filter((name) => rungNamed(name).buckets).join(', ')
 const aboutBuckets = `The number of buckets that share the stock. Only for ${splitting}; its default is VOUCHER_BUCKETS.`;
 
 const aboutPasses =
-  'The sale has a waiting room: so many users at most have a turn, and a user needs a pass to buy. ' +
-  'Choose twice the purchases of a second: a user asks for the pass some time after it is there.';
+  'The sale has a waiting room: at most this many users have a turn at once, and a user needs a ' +
+  'pass to buy. Choose twice the purchases per second, because users fetch their pass some time ' +
+  'after it is ready.';
 
 const NewVoucher = z.strictObject({
   title: Title.openapi({ description: 'What is sold, in 1 to 200 letters.' }),
@@ -94,8 +95,8 @@ const list = createRoute({
   operationId: 'listVouchers',
   summary: 'The vouchers, the newest first',
   description:
-    'A hundred of them, as they were within the last second, with what is left of those that are ' +
-    'sold in Redis. `Link` has the path of the next page, if there is one.',
+    'The newest hundred, cached for one second. `remaining` is there for vouchers that Redis ' +
+    'sells. `Link` has the path of the next page, if there is one.',
   tags: ['vouchers'],
   security: [],
   request: {

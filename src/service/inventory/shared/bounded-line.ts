@@ -1,8 +1,8 @@
-import { serviceError } from '../../errors.ts';
 /**
  * Limits how many run at once. The others wait in a line that is bounded in length and in time: a
  * pool of connections by itself lets its callers wait for ever.
  */
+import { serviceError } from '../../errors.ts';
 
 export interface LineLimits {
   readonly connections: number;

@@ -28,7 +28,7 @@ export class Expiry {
     return this.signal.aborted ? 0 : Math.max(0, this.#deadline - performance.now());
   }
 
-  /** The lease is valid for so long from now on. */
+  /** The lease is valid for `validMs` from now on. */
   renew(validMs: number): void {
     if (this.#isStopped) return;
     this.#deadline = performance.now() + validMs;

@@ -57,7 +57,7 @@ export class Ownership {
     return { isRenewed, leaseMs: isRenewed ? leaseMs : leftMs };
   }
 
-  /** Valid for so long from `since`, when Redis was asked. */
+  /** Valid for `leaseMs` from `since`, when Redis was asked. */
   validFrom(since: number, leaseMs: number): void {
     this.#validUntil = since + leaseMs;
     this.#expiry.set(

@@ -34,7 +34,7 @@ export function pollingLock(
 /**
  * Asks at once, then again after pauses with ±50 % jitter, so that waiters do not ask at the same
  * moment.
- * @param pauseMs the pause after so many attempts, in milliseconds.
+ * @param pauseMs the pause after this number of attempts, in milliseconds.
  * @returns the first lease, or null once `waitMs` has passed; the last pause is cut to the
  * remaining time.
  */

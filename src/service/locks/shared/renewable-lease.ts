@@ -4,8 +4,8 @@ import type { Lease } from '../lock.ts';
 import { Expiry, leaseOf, once } from './leases.ts';
 
 /**
- * @param ask asks the lock service to keep the lease for so long from now on. It returns how
- * long it is valid, in milliseconds; null: the owner does not have it any more.
+ * @param ask asks the lock service to renew the lease by `leaseMs`. It returns for how long the
+ * lease is now valid, in milliseconds; null: the owner has lost it.
  */
 export function renewableLease(
   resource: string,

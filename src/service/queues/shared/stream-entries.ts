@@ -22,8 +22,8 @@ const fieldsMax = 4_000;
 const lettersInMessageMax = 7_000;
 
 /**
- * Entries may grow from one reading to the next: each list has so many orders at most, or those of
- * one entry.
+ * Splits entries, which may grow from one read to the next, into lists of at most `most` orders.
+ * An entry that is larger is a list of its own.
  */
 export function cut(entries: readonly ReadEntry[], most: number): ReadEntry[][] {
   const lists: ReadEntry[][] = [];
@@ -94,9 +94,8 @@ const orderIdsOf = (parts: readonly Part[]): string[] =>
   parts.filter(isOrder).map(({ order }) => order.id);
 
 /**
- * What of an entry can never be recorded: of one that is not an order, and of one that is too large
- * to be split once all its orders are settled. It is moved to the dead letters, whole, and
- * acknowledged.
+ * Moves an entry that can never be recorded to the dead letters, whole, and acknowledges it: it is
+ * not an order, or it is too large to be split, and all its orders are settled.
  * @returns how many entries were moved: none when that must wait.
  */
 export async function moveToDead(
