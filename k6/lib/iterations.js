@@ -9,7 +9,7 @@ export const ended = new Counter('iterations_ended');
 export const moment = new Gauge('load_moment');
 
 /**
- * The function of a scenario with so many iterations; `work` gets the sale and the number of the
+ * The function of a scenario of this many iterations; `work` gets the sale and the number of the
  * iteration, from 0. On a busy machine k6 begins some more at the end: they do nothing.
  */
 export const iterations = (planned, work) => (sale) => {

@@ -14,7 +14,7 @@ const notFound = new Counter('safety_accepted_not_found');
 const finished = new Counter('look_ups_finished');
 const bought = []; // By this virtual user.
 
-/** Of so many virtual users. One that was interrupted does not know. */
+/** For this number of virtual users. An interrupted one does not know. */
 export const lookUpPromise = (virtualUsers) => ({
   metric: 'safety_accepted_not_found',
   threshold: 'count==0',

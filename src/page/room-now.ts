@@ -8,7 +8,7 @@ export interface RungTally {
   readonly predicted: Readonly<Partial<Record<Outcome, number>>>;
   /** Plays that nobody could go on with. */
   readonly seen: Readonly<Partial<Record<OutcomeSeen, number>>>;
-  /** Of them: so many broke a promise. */
+  /** How many of them broke a promise. */
   readonly broken: number;
 }
 

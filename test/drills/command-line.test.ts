@@ -69,7 +69,7 @@ describe('lockstep run', () => {
   test('the audit of a voucher that nobody bought is unknown, with exit code 2', async () => {
     const { id } = JSON.parse((await lockstep('voucher', 'lua-stream', '--json')).stdout);
     const audit = await lockstep('audit', id);
-    expect(audit.stdout).toContain('nobody has bought: there is nothing to judge');
+    expect(audit.stdout).toContain('there was no purchase, so there is nothing to judge');
     expect(audit.exitCode).toBe(2);
   });
 

@@ -14,7 +14,7 @@ export interface Rush {
   readonly voucherId: string;
   readonly users: number;
   readonly seed: number;
-  /** Every tenth user is eager and sends so many requests at once; the others send one. */
+  /** How many requests an eager user sends at once: every tenth user; the others send one. */
   readonly requestsPerEagerUser: number;
   readonly pauses?: readonly string[];
   /** Called with each attempt when it is answered. */

@@ -23,7 +23,7 @@ export { OptionInvalid, PurchaseInvalid };
 export interface PipelineOptions extends StreamGroupOptions {
   /** Before every key; nothing without it. It has no braces: those of the keys name their slot. */
   readonly keyPrefix?: string;
-  /** A purchase is accepted once so many replicas of Redis have it: all that may be promoted. */
+  /** How many replicas of Redis must have a purchase: every replica that may be promoted. */
   readonly waitForReplicas?: number;
 }
 

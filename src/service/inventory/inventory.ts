@@ -15,7 +15,7 @@ export interface Inventory {
    * @param db the transaction that inserts the voucher; an inventory with rows of its own in MySQL
    *   begins one without it.
    * @throws VOUCHER_ID_TAKEN when another sale has this id.
-   * @throws STOCK_TOO_LARGE when this inventory cannot sell so many.
+   * @throws STOCK_TOO_LARGE when this inventory cannot sell that many units.
    */
   prepare(voucher: Voucher, db?: PoolConnection): Promise<void>;
   /**

@@ -18,7 +18,7 @@ export const Toxic = z.object({
   stream: z.enum(streams).optional(),
   /** Only an answer on a connection that has sent this word since; for `swallow`. */
   asked: z.string().optional(),
-  /** The first so many answers of each connection are passed on; for `swallow`. */
+  /** How many answers of each connection are passed on first; for `swallow`. */
   after: z.int().min(0).optional(),
   /** Only connections that are open when the toxic comes; for `timeout` and `keep`. */
   onlyOpen: z.boolean().optional(),
