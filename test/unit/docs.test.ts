@@ -361,8 +361,8 @@ test('every circumstance has its line on the page of the ladder', () => {
   expect(named.sort()).toEqual(Object.keys(circumstances).sort());
 });
 
-test('every checkpoint has its line on the page of the races, and every key on that of the pipeline', () => {
-  const [races, pipeline] = ['races', 'pipeline'].map((page) => read(`docs/${page}.md`));
+test('every checkpoint has its line on the page of the races, and every key on that of the design', () => {
+  const [races, design] = ['races', 'design'].map((page) => read(`docs/${page}.md`));
   for (const name of checkpointNames)
     expect.soft(races).toMatch(new RegExp(`^\\|.*\`${name}\``, 'm'));
   const [shard] = saleKeys(1).shards;
@@ -371,6 +371,6 @@ test('every checkpoint has its line on the page of the races, and every key on t
   );
   for (const key of keys.map((each) => String(each).replace('{sale:0}', '')))
     expect
-      .soft(pipeline)
+      .soft(design)
       .toMatch(new RegExp(`^\\| .*${key.replace('<id>', '<(id|name)>(:<k>)?')}\``, 'm'));
 });
