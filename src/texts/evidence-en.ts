@@ -23,6 +23,8 @@ export const evidenceEn = {
   'server-outlasted-lease': () => `${tooSlow}: a server was away longer than a lease`,
   'did-not-stop': (lane: string, until: string, at: string) =>
     `${lane} did not stop at ${until}: ${at}`,
+  'stood-there-before': (lane: string, until: string, at: string) =>
+    `${lane} stood at ${until} at an earlier step, and cannot stop there twice: ${at}`,
   'cannot-be-interleaved': (lane: string, until: string, at: string) =>
     `the two cannot be interleaved here: ${lane} was answered (${at}), and no purchase of this rung comes to ${until}`,
   'did-not-stay': (lane: string, checkpoint: string) => `${lane} did not stay at ${checkpoint}`,

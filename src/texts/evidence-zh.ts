@@ -96,6 +96,8 @@ export const evidenceZh: typeof evidenceEn = {
   'first-waited': (lane) => `${tooSlow}：前面没有别人，${lane} 却在等待`,
   'server-outlasted-lease': () => `${tooSlow}：有服务器停机的时间超过租约`,
   'did-not-stop': (lane, until, at) => `${lane} 没有停在 ${until}：${at}`,
+  'stood-there-before': (lane, until, at) =>
+    `${lane} 在前面的步骤已经停在 ${until}，不能再停一次：${at}`,
   'cannot-be-interleaved': (lane, until, at) =>
     `这里两个请求无法交错：${lane} 已得到响应（${at}），而这个方案的购买不经过 ${until}`,
   'did-not-stay': (lane, checkpoint) => `${lane} 没有一直停在 ${checkpoint}`,

@@ -358,7 +358,7 @@ test('every circumstance has its line on the page of the ladder', () => {
   const [, section = ''] = read('docs/ladder.md').split('## The circumstances\n');
   const [table = ''] = section.split('\n## ');
   const named = [...table.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name);
-  expect(named.sort()).toEqual(Object.keys(circumstances).sort());
+  expect(named.sort(), 'npx lockstep docs').toEqual(Object.keys(circumstances).sort());
 });
 
 test('every checkpoint has its line on the page of the races, and every key on that of the design', () => {

@@ -37,7 +37,7 @@ test('every mutant has the test that watches it, and most of these are in `npm t
   expect(short.length).toBeGreaterThan(watched.length / 3);
 });
 
-test('the list of the page is that of the mutants', async () => {
+test('docs/mutants.md is as `npm run docs:mutants` writes it', async () => {
   const page = new URL('../../docs/mutants.md', import.meta.url).pathname;
   const fresh = replaceParts(readFileSync(page, 'utf8'), {
     watched: [...head, ...rows].join('\n'),

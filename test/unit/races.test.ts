@@ -272,6 +272,14 @@ describe('the verdict of a race', () => {
       },
       is: { ...undecided(''), evidence: 'A did not stop at after-check: order a' },
     },
+    'is unknown when a lane should stop where it stood before': {
+      at: ['after-check', 'order a', 'x', 'y'],
+      given: {
+        attempts: [ofLane(accepted('1', 'a'), 'A'), accepted('2', 'b')],
+        ...seen('0 a 1 after-check', 'A'),
+      },
+      is: undecided('A stood at after-check at an earlier step, and cannot stop there twice'),
+    },
     'is unknown when the first lane was refused: nobody was before it': {
       ...{ at: ['conflict', 'after-check', 'x', 'y'], given: also(refused('3', 'conflict')) },
       is: undecided(''),

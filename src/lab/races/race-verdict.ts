@@ -299,7 +299,10 @@ function answeredEarly(
     ({ checkpoint, requestId }) =>
       checkpoint === early.until && ids.some((own) => own.requestId === requestId),
   );
-  return [wasThere ? 'did-not-stop' : 'cannot-be-interleaved', lane, early.until, at];
+  if (!wasThere) return ['cannot-be-interleaved', lane, early.until, at];
+  const before = runs.slice(0, runs.indexOf(early));
+  const stoodThere = before.some(({ step }) => step.lane === lane && step.at === early.until);
+  return [stoodThere ? 'stood-there-before' : 'did-not-stop', lane, early.until, at];
 }
 
 /** What a purchase that stands still has not done itself: its lease ends, or its process. */
