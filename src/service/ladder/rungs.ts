@@ -634,7 +634,7 @@ export const ladder = {
     chapter: 6,
     scope: 'voucher',
     inventory: (c) => luaStream(c.redis('purchase'), c.saleKeys, luaStreamOptions(c)),
-    queue: streamGroup,
+    queue: streamGroup, // Its script adds the order to the stream, so nobody calls publish().
     rails: true,
   }),
   'lua-buckets': rung({
