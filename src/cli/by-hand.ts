@@ -1,7 +1,6 @@
 /** `break`, `fault` and `locks`: a sale that somebody breaks by hand, and who holds which lock. */
 import { askLab } from '../lab/by-hand/ask-lab.ts';
 import type { HandVerb } from '../lab/by-hand/asked-faults.ts';
-import { k6PerSecondMax, whyNot } from '../lab/by-hand/break-choice.ts';
 import { json } from '../lab/commands/options.ts';
 import { plannedBreak } from '../lab/commands/planned.ts';
 import { commandRow } from '../lab/commands/row.ts';
@@ -21,12 +20,9 @@ import { command } from './command.ts';
 import { print } from './output.ts';
 import { playExperiment } from './play.ts';
 
-export const addBreak = command(breakRow, (folders, { database, json, ...options }) => {
-  const because = whyNot(options);
-  if (because === 'notBeside') throw labError('NOT_BESIDE');
-  if (because === 'k6TooFast') throw labError('K6_TOO_FAST', k6PerSecondMax);
-  return playExperiment(folders, { ...plannedBreak(options), times: 1, database, json });
-});
+export const addBreak = command(breakRow, (folders, { database, json, ...options }) =>
+  playExperiment(folders, { ...plannedBreak(options), times: 1, database, json }),
+);
 
 export const addFault = command(faultRow, async ({ labFolder }, { verb, server, ms, json }) => {
   const lab = runningLab(labFolder);
@@ -48,9 +44,9 @@ async function act(
   }
   if (verb === 'end') throw labError('NOTHING_TO_END');
   if (server === undefined) throw labError('SERVER_NAME_MISSING', verb);
-  if (isUndoing(verb)) return runAgain(lab, verb, server);
   const so = soAlready(lab, verb, server);
   if (so !== null) return so;
+  if (isUndoing(verb)) return runAgain(lab, verb, server);
   await faultOn(verb, server, ms).inject(lab);
   return `${doneText(verb, server)}. Undo all faults: npx lockstep fault heal`;
 }

@@ -1,9 +1,12 @@
 /** `drill` and `soak`: load, faults, and an audit. */
 import { database, json, seedNumber, someMinutes } from '../lab/commands/options.ts';
-import { plannedDrill } from '../lab/commands/planned.ts';
-import { commandRow, commandText } from '../lab/commands/row.ts';
-import { drillRow } from '../lab/commands/rows.ts';
+import { plannedDrill, plannedDrillOn } from '../lab/commands/planned.ts';
+import { commandRow, commandText, type Given, usualOf } from '../lab/commands/row.ts';
+import { drillRow, usualDrill } from '../lab/commands/rows.ts';
 import { drillNames, drills } from '../lab/drills/drills.ts';
+import type { Database } from '../lab/environment/servers/database.ts';
+import { databaseOf } from '../lab/environment/session.ts';
+import { labError } from '../lab/errors.ts';
 import { soak } from '../lab/soak/soak.ts';
 import { flag } from '../service/operate/words.ts';
 import { command } from './command.ts';
@@ -12,13 +15,32 @@ import { playExperiment } from './play.ts';
 
 export const addDrill = command(drillRow, (folders, given) => {
   const { name, list, json, language, seed, minutes, times, database } = given;
+  const shown = { times, database, json, language };
   if (list) {
     const all = drillNames.map((each) => ({ name: each, about: drills[each].about[language] }));
     return printEach(json, all, ({ name, about }) => `${name}: ${about}`);
   }
-  const planned = plannedDrill(name, { seed, minutes });
-  return playExperiment(folders, { ...planned, times, database, json, language });
+  if (ofOwnDrill.every((key) => given[key] === usualOf(drillRow.options[key])))
+    return playExperiment(folders, {
+      ...plannedDrill(name ?? usualDrill, { seed, minutes }),
+      ...shown,
+    });
+  const planned = ownDrill(given, databaseOf(folders.labFolder, database));
+  return playExperiment(folders, { ...planned, ...shown });
 });
+
+const ofOwnDrill = ['on', 'faults', 'beside', 'arrivals', 'perSecond'] as const;
+
+/** @throws DRILL_HAS_FAULTS, DRILL_INCOMPLETE, or what is wrong with its load or its faults */
+function ownDrill(
+  given: Given<typeof drillRow.arguments & typeof drillRow.options>,
+  used: Database,
+) {
+  const { name, on: rung, faults, beside, arrivals, perSecond, minutes } = given;
+  if (name) throw labError('DRILL_HAS_FAULTS', name);
+  if (!rung || faults === undefined) throw labError('DRILL_INCOMPLETE');
+  return plannedDrillOn({ rung, beside, arrivals, perSecond, minutes }, faults, used);
+}
 
 const soakRow = commandRow({
   name: 'soak',

@@ -21,11 +21,17 @@ const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
   CONNECTIONS_BUSY: '数据库连接都在用。稍后再试，或者调大 MYSQL_POOL_SIZE。',
   DATA_CHANGED: 'Redis 里的数据中途被清空或重建，后面没有再写入。请重新开始。',
   DEADLINE_PASSED: '等得太久还没有等到，下面写明在等什么。机器是不是太忙？看看它提到的日志。',
+  DRILL_HAS_FAULTS: '这个演练的压测和故障是固定的：不写它的名字，或者不写 --on 和 --faults。',
+  DRILL_INCOMPLETE: '自己的演练要写方案和故障，照下面的例子写。',
   DURABILITY_TOO_WEAK:
     'Redis 的设置达不到 ORDER_DURABILITY 的承诺。改 Redis 的设置，或者选低一档。',
   EPOCHS_DIFFER:
     'MySQL 和 Redis 的数据不是一套：某一个被重建、恢复过，或者地址写错了。先核对地址，再恢复丢了数据的那个。',
   EPOCH_OVER: '读出这些订单之后 Redis 被重建过，所以没有写入；还在队列里的会再次投递。',
+  FAULTS_NOT_IN_ORDER: '故障要按时间顺序写，end 写在最后。',
+  FAULTS_TOO_LATE: '这个故障太晚：那时压测已经结束。少买一些，或者早一点。',
+  FAULT_UNREADABLE:
+    '看不懂这一步。写第几秒、动词和服务器，用逗号隔开，照下面的例子写；heal 和 end 不写服务器。',
   HOLD_LOST:
     '这张券的分桶已经不由这个进程占着了，所以不再改库存。修改已经登记，订单消费者会把它做完。',
   INSTANCE_REFUSED: '实例没有接受这个故障。看实验环境文件夹里的 service.log。',
@@ -55,6 +61,7 @@ const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
     'MySQL 没有按时响应，连接已断开。检查能否连通；语句确实这么慢的话，调大 MYSQL_ANSWER_MS。',
   NETWORK_MISSING: '这个故障需要另一种网络。先 npm run down，再用下面的命令启动。',
   NOTHING_TO_END: '这个实验环境里没有正在运行的 lockstep break。',
+  NOT_AN_INSTANCE: '这不是实例，这个故障需要 api-1 之类的。',
   NOT_A_REDIS: '这不是服务用到的 Redis。这个故障需要 redis-main、redis-1 之类的。',
   NOT_BESIDE: '并列的要是另一个方案，而且 k6 只能给一个方案加压。',
   NOT_PREDICTED: '先预测：npx lockstep workshop 会显示问题和选项。',
@@ -127,6 +134,7 @@ const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
   UNKNOWN_DRILL: '没有这个演练，名字在下面。',
   UNKNOWN_ERRATUM: '没有这条勘误，名字在下面。',
   UNKNOWN_EXERCISE: '没有这个练习，名字在下面。',
+  UNKNOWN_FAULT: '没有这个动词，下面列出了所有的。',
   UNKNOWN_LANE: '没有这条时间线，下面列出有的。',
   UNKNOWN_MUTANT: '没有这个变异体，名字在下面。',
   UNKNOWN_RACE: '没有这个竞态，名字在下面。',

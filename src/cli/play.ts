@@ -41,7 +41,12 @@ export async function playExperiment<Options extends object, Own>(
   { labFolder, runsFolder, program }: WorkFolders,
   planned: Request<Options, Own>,
 ): Promise<void> {
-  const request = { ...planned, command: planned.command.replace(defaultProgram, program) };
+  const named = (text: string) => text.replace(defaultProgram, program);
+  const { repeat } = planned;
+  const request = {
+    ...{ ...planned, command: named(planned.command) },
+    ...(repeat && { repeat: (own: Own) => named(repeat(own)) }),
+  };
   const { times, isOnLabDatabase } = request;
   const database = databaseOf(labFolder, request.database);
   const ending = isOnLabDatabase ? '' : onDatabase(database);
@@ -52,7 +57,7 @@ export async function playExperiment<Options extends object, Own>(
       if (times > 1) progress(`${plays.length} of ${times}: ${plays.at(-1)?.result.verdict}`);
     }
     const written = await writeReport(runsFolder, request, plays, database, ending);
-    printResult({ ...request, command: request.command + ending }, plays, written);
+    printResult({ ...request, command: written.about.command }, plays, written);
     setExitCode(plays.map(({ result }) => isAsExpected(result)));
   };
   await withLab(labFolder, tellerOf(request), work, { database });

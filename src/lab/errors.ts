@@ -172,6 +172,27 @@ const sentences = {
     `There is no exercise "${name}".${didYouMean(name, known)} They are: ${known.join(', ')}.`,
   /** The learner's files. */
   CANNOT_COMPILE: (messages: string) => `Your files do not compile:\n${messages.trim()}`,
+  /** A drill by its name has its own load and faults. */
+  DRILL_HAS_FAULTS: (drill: string) =>
+    `The load and the faults of ${drill} are fixed: leave its name out, or --on and --faults.`,
+  /** A drill without a name needs a rung and faults. */
+  DRILL_INCOMPLETE: () =>
+    'A drill of your own needs a rung and faults: ' +
+    "npx lockstep drill --on redlock --faults '10 stop redis-2, 20 start redis-2'",
+  FAULT_UNREADABLE: (step: string) =>
+    `"${step}" cannot be read. Write the second, the verb and the server, with commas ` +
+    "between: '10 stop redis-2, 15 slow redis-1 --ms 500, 20 heal'. `heal` and `end` take no server.",
+  UNKNOWN_FAULT: (verb: string, known: readonly string[]) =>
+    `There is no verb "${verb}".${didYouMean(verb, known)} The verbs are: ${known.join(', ')}.`,
+  /** A clock, or an event loop, is that of an instance. */
+  NOT_AN_INSTANCE: (name: string, known: readonly string[]) =>
+    `"${name}" is no instance; this fault needs one: ${known.join(', ')}.`,
+  /** The times of a line of faults. */
+  FAULTS_NOT_IN_ORDER: (step: string, before: string) =>
+    `"${step}" stands after "${before}": write them in the order of their times, \`end\` last.`,
+  /** The load would be over. */
+  FAULTS_TOO_LATE: (step: string, mostSeconds: number) =>
+    `"${step}" is too late: this load has faults until second ${mostSeconds}.`,
   /** `break` sells on one rung; k6 on that alone. */
   NOT_BESIDE: () => 'Another rung goes beside a rung, and k6 buys on one rung alone.',
   K6_TOO_FAST: (mostPerSecond: number) =>

@@ -46,8 +46,45 @@ test('a fault from another terminal is in the record of `break`, and end brings 
   expect(stdout).toMatch(
     /faults: 1 × stop redis-2, 1 × drop redis-3, 1 × stop api-2\n[\s\S]*verdict: held/,
   );
-  expect(stdout.split('\n').filter((line) => line.length > 80 && !line.includes(runs))).toEqual([]);
+  const broken =
+    /[\d.]+ stop redis-2, [\d.]+ drop redis-3, [\d.]+ stop api-2, [\d.]+ start redis-2, [\d.]+ end/;
+  const repeat = `npx lockstep drill --on lua-stream --faults '${broken.exec(stdout)?.[0]}'`;
+  expect(stdout).toContain(`${repeat} --per-second 100 --minutes 5\n`);
+  expect(longLines(stdout, runs)).toEqual([]);
   expect((await lockstep('fault', 'end')).stderr).toContain('NOTHING_TO_END');
+}, 120_000);
+
+const longLines = (text: string, runs: string): string[] =>
+  text
+    .split('\n')
+    .filter((line) => line.length > 80 && !line.includes(runs) && !line.includes('npx lockstep'));
+
+/** From and to, and what the table says of the fault after that. */
+const faultRow = (text: string, fault: string) =>
+  new RegExp(`^${fault} +([\\d.]+) +([\\d.]+) +(.*)$`, 'm').exec(text)?.slice(1) ?? [];
+
+test('the faults of a line come at their times, and what nobody mended is mended and said', async () => {
+  const runs = someFolder();
+  const faults =
+    '2 stop redis-1, 2.5 pause redis-2, 2.5 stop redis-1, 4.5 resume redis-2, 6 start redis-1, ' +
+    '7 slow redis-3 --ms 1, 8 end';
+  const load = ['--per-second', '40', '--minutes', '0.05']; // The last step makes it longer.
+  const drill = [program, 'drill', '--on', 'redlock', '--faults', faults, ...load];
+  const options = { env: { ...env, LOCKSTEP_RUNS: runs }, reject: false } as const;
+  const { stdout, stderr, exitCode } = await execa('node', drill, options);
+  expect(exitCode, stdout + stderr).toBe(0);
+  const [from, to, stopped] = faultRow(stdout, 'stop redis-1');
+  expect([Math.round(Number(from)), Math.round(Number(to))]).toEqual([2, 6]);
+  expect(stopped).toMatch(/^\d+ +\d\d+ +\d+ +0 +\d+$/); // Refused; none lost; and sold again.
+  const paused = faultRow(stdout, 'pause redis-2').slice(0, 2).map(Number);
+  expect(paused.map((seconds) => Math.round(seconds * 2) / 2)).toEqual([2.5, 4.5]);
+  expect(stderr).toContain('2.5 stop redis-1: Nothing changes: redis-1 is stopped already.');
+  expect(faultRow(stdout, 'slow redis-3 by 1 ms')[2]).toMatch(/–$/); // The load is over before.
+  expect(stdout).toMatch(/Nobody had mended slow redis-3 by 1 ms at the end of the load/);
+  expect(stdout).toMatch(/redlock: \d+ accepted[\s\S]*every promise held[\s\S]*verdict: held/);
+  const repeat = `drill --on redlock --faults '${faults}' ${load.join(' ')}`;
+  expect(stdout).toContain(`npx lockstep ${repeat}\n`);
+  expect(longLines(stdout, runs)).toEqual([]);
 }, 120_000);
 
 test('buyers come in a rush, and no more of them after the end', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import {
   type BreakChoice,
   breakName,
+  drillOnName,
   rungsOfBreak,
   whyNot,
 } from '../../src/lab/by-hand/break-choice.ts';
@@ -32,6 +33,8 @@ test.each<[ReturnType<typeof whyNot>, BreakChoice]>([
 test('the name of the experiment has its rungs', () => {
   expect(rungsOfBreak(breakName(choice))).toEqual(['redlock']);
   expect(rungsOfBreak(breakName(both))).toEqual(['redlock', 'lua-stream']);
+  expect(drillOnName(both)).toBe('drill-on-redlock-beside-lua-stream');
+  expect(rungsOfBreak(drillOnName(both))).toEqual(['redlock', 'lua-stream']);
 });
 
 describe('the address of the page', () => {

@@ -6,6 +6,7 @@ import { Command } from 'commander';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AddCommand } from '../../src/cli/command.ts';
 import { helpWords } from '../../src/cli/help.ts';
+import { scriptOf } from '../../src/lab/by-hand/fault-script.ts';
 import { rungsWithOrders } from '../../src/lab/choices/set-up.ts';
 import { raceNames } from '../../src/lab/races/schedules.ts';
 import { coursePages, courseTables } from '../../src/lab/report/course-tables.ts';
@@ -19,6 +20,7 @@ import { circumstances } from '../../src/service/ladder/rung.ts';
 import { rungNames } from '../../src/service/ladder/rungs.ts';
 import { checkpointNames } from '../../src/service/trace/checkpoints.ts';
 import { type Language, languages } from '../../src/texts/texts.ts';
+import { shellWords } from './terminal.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -85,21 +87,26 @@ const fileAdded = /\(examples\/contributing\/(?:cli|lab\/drills)\/([a-z-]+)\.ts\
 const addedIn = (text: string): string[] =>
   [rowAdded, fileAdded].flatMap((added) => [...text.matchAll(added)].map(([, name = '']) => name));
 
+const usualLoad = { arrivals: 'steady', perSecond: 100, minutes: 0.5 } as const;
+
 /** @throws when the command line refuses the words. A name without arguments is a mention. */
 function check(command: string, added: readonly string[] = []): void {
   const [name = '', first] = command.split(' ');
   if (name === '--help' || added.includes(name)) return;
   expect(commandNames, command).toContain(name);
-  for (const [option] of command.matchAll(/--[a-z][a-z-]*/g))
+  const unquoted = command.replaceAll(/'[^']*'/g, 'quoted');
+  for (const [option] of unquoted.matchAll(/--[a-z][a-z-]*/g))
     expect(optionsOf(name), command).toContain(option);
   if (first === undefined || first === '--help' || hasPlaceholder(command)) return;
-  const words = command.split(' ');
+  const words = shellWords(command);
   // What a document shows how to add is in no table yet.
   if (!words.some((word) => added.includes(word))) program.parse(words, { from: 'user' });
-  const [, rung] = /--(?:rung|all-orders) ([a-z]\S*)/.exec(command) ?? [];
+  const [, rung] = /--(?:rung|all-orders|on) ([a-z]\S*)/.exec(command) ?? [];
   const rungs = [name === 'run' || name === 'voucher' ? first : undefined, rung];
   for (const each of rungs.filter((one) => one !== undefined))
     expect([...rungNames, ...added], command).toContain(each);
+  const [, faults] = /--faults '(.*?)'/.exec(command) ?? [];
+  if (faults) scriptOf(faults, { ...usualLoad, rung: rung ?? '' }, 'mariadb');
   if (name === 'race' && !/--(?:list|choices|all-orders)/.test(command))
     expect([...raceNames, ...added], command).toContain(first);
 }
@@ -118,12 +125,13 @@ describe('the commands of the command line', () => {
       'run redlock --stock 3',
       'up',
     ]);
-    for (const right of ['run', 'run redlock --stock 3', 'buy <voucher> --user 7'])
+    const own = "drill --on redlock --faults '1 slow redis-2 --ms 5'";
+    for (const right of ['run', 'run redlock --stock 3', 'buy <voucher> --user 7', own])
       expect(() => check(right), right).not.toThrow();
     for (const wrong of [
       ...['runs redlock', 'run redlok', 'run redlock twice', 'run redlock --stok 3'],
       ...['run redlock --stock many', 'race lost-updates', 'race lost-update --rung redlok'],
-      ...['buy 12', 'buy <voucher> --as 7'],
+      ...['buy 12', 'buy <voucher> --as 7', "drill --on redlock --faults '1 stop redis-9'"],
     ])
       expect(() => check(wrong), wrong).toThrow();
   });

@@ -22,6 +22,17 @@ test('each rung says which promise broke, and how many orders nobody was told of
   ]);
 });
 
+test('a fault that nobody mended is said, and an order that is nowhere is lost', () => {
+  const gone = facts({ stock: 2, orders: [row('a', '1')] });
+  const judged = (unmended: readonly string[]) => judgeSales([sale], [gone], [], unmended);
+  expect(judged([]).conclusions).toHaveLength(1);
+  const said = judged(['stop redis-2', 'drop redis-3']).conclusions?.[1];
+  for (const text of [said?.en, said?.zh]) expect(text).toContain('stop redis-2, drop redis-3');
+  expect(judged([]).lost).toEqual(['b']);
+  const { attempts: _, ...untold } = gone;
+  expect(judgeSales([sale], [untold], []).lost).toBeUndefined();
+});
+
 test('where the answers are those of k6, nothing is said about who was told', () => {
   const { attempts: _, ...withoutAttempts } = facts();
   const [said] = saidOf(withoutAttempts);

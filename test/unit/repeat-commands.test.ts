@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { AddCommand } from '../../src/cli/command.ts';
 import { workFolders } from '../../src/lab/environment/work-folders.ts';
+import { shellWords } from './terminal.ts';
 
 const playExperiment = vi.fn((_: unknown, { command }: { readonly command: string }) => command);
 const mocked = {
@@ -42,7 +43,7 @@ async function repeatOf(words: string): Promise<string | undefined> {
   const program = new Command().exitOverride();
   for (const add of commands) add(program, workFolders({}));
   playExperiment.mockClear();
-  await program.parseAsync(words.split(' '), { from: 'user' });
+  await program.parseAsync(shellWords(words), { from: 'user' });
   return playExperiment.mock.calls[0]?.[1].command;
 }
 
@@ -61,6 +62,14 @@ test.each([
     'drill stop-masters --minutes 0.5 --seed 3',
   ],
   ['drill --minutes 2 --json', 'drill kill-storm --minutes 2 --seed 1'],
+  [
+    "drill --on redlock --faults '1 stop redis-2, 2 start redis-2'",
+    "drill --on redlock --faults '1 stop redis-2, 2 start redis-2' --per-second 100 --minutes 0.5",
+  ],
+  [
+    "drill --on fenced --beside redlock --arrivals rush --minutes 2 --per-second 5 --faults '1 heal'",
+    "drill --on fenced --faults '1 heal' --beside redlock --arrivals rush --per-second 5 --minutes 2",
+  ],
   ['break redlock', 'break redlock --per-second 100 --minutes 5'],
   [
     'break redlock --beside lua-stream --minutes 0.5 --per-second 50',
@@ -116,4 +125,17 @@ test.each([
   ['bench --beside other.json --seconds 2', 'bench --beside other.json --seconds 2'],
 ])('after `%s` it is `%s`', async (words, repeat) => {
   expect(await repeatOf(words)).toBe(`npx lockstep ${repeat}`);
+});
+
+test.each([
+  ['drill --on redlock', 'DRILL_INCOMPLETE'],
+  ["drill --faults '1 heal'", 'DRILL_INCOMPLETE'],
+  ['drill --per-second 40', 'DRILL_INCOMPLETE'],
+  ['drill --beside redlock', 'DRILL_INCOMPLETE'],
+  ["drill kill-storm --on redlock --faults '1 heal'", 'DRILL_HAS_FAULTS'],
+  ['drill kill-storm --arrivals rush', 'DRILL_HAS_FAULTS'],
+  ["drill --on redlock --beside redlock --faults '1 heal'", 'NOT_BESIDE'],
+  ["drill --on redlock --arrivals k6 --per-second 201 --faults '1 heal'", 'K6_TOO_FAST'],
+])('`%s` is refused: %s', async (words, code) => {
+  await expect(repeatOf(words)).rejects.toMatchObject({ code });
 });

@@ -5,3 +5,7 @@ const widthOf = (line: string): number =>
 /** The lines that a terminal of 80 columns would break. */
 export const tooWide = (text: string): string[] =>
   text.split('\n').filter((line) => widthOf(line) > 80);
+
+/** Of a command line whose only quotes are around whole words. */
+export const shellWords = (line: string): string[] =>
+  (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ''));

@@ -124,6 +124,22 @@ test('each fault has a row for each load that it met: what it cost, and when it 
   expect(Object.keys(legend).filter((name) => !head.includes(name))).toEqual([]);
 });
 
+test('of a fault it counts the lost orders, where somebody has looked for them', () => {
+  const { timeline, at } = timelineAt();
+  const sold = (orderId: string) => ({ outcome: 'accepted', orderId }) as const;
+  at(0).loadStarted('redlock');
+  at(500).attempt(sold('5'), 'redlock');
+  at(1_000).faultStarted('stop redis-2');
+  for (const orderId of ['6', '7', '7', '8']) at(1_500).attempt(sold(orderId), 'redlock');
+  at(1_600).attempt({ ...sold('5'), outcome: 'refused' }, 'redlock'); // It was sold before.
+  at(2_000).faultEnded('stop redis-2');
+  at(2_250).attempt(sold('9'), 'redlock');
+  const { head, rows, legend } = faultTable(timeline, ['5', '7', '8', '9']) ?? {};
+  expect(head?.slice(-2)).toEqual(['lost', 'back ms']);
+  expect(Object.keys(legend ?? {})).toContain('lost');
+  expect(rows?.map((row) => row.slice(-2))).toEqual([['2', '250']]);
+});
+
 describe('the spans of a timeline', () => {
   test('pair each start with the next end of its name; an open one lasts to the end', () => {
     const { timeline, at } = timelineAt();

@@ -25,11 +25,19 @@ export function whyNot(choice: BreakChoice): 'notBeside' | 'k6TooFast' | null {
   return arrivals === 'k6' && perSecond > k6PerSecondMax ? 'k6TooFast' : null;
 }
 
+export const rungsOf = <Rung extends string>({ rung, beside }: BreakChoice<Rung>): Rung[] =>
+  beside ? [rung, beside] : [rung];
+
 const between = '-beside-';
 
 /** `break-redlock`, `break-redlock-beside-lua-stream` */
 export const breakName = ({ rung, beside }: Pick<BreakChoice, 'rung' | 'beside'>): string =>
   `break-${rung}${beside ? between + beside : ''}`;
 
+/** `drill-on-redlock`: its faults come at their times. */
+export const drillOnName = (choice: Pick<BreakChoice, 'rung' | 'beside'>): string =>
+  breakName(choice).replace('break', 'drill-on');
+
 /** @param name of its experiment */
-export const rungsOfBreak = (name: string): string[] => name.replace(/^break-/, '').split(between);
+export const rungsOfBreak = (name: string): string[] =>
+  name.replace(/^(break|drill-on)-/, '').split(between);

@@ -1,74 +1,94 @@
-/** Purchases on one rung or two, while somebody breaks servers by hand; then the audit. */
+/** Purchases on one rung or two, while servers are broken by hand, or at their times; the audit. */
 import type { Facts } from '../../service/audit/facts.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import { warmRung } from '../drills/warm-rung.ts';
-import type { ServiceShape } from '../environment/servers/service.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import type { BreakChoice } from './break-choice.ts';
+import { type BreakChoice, rungsOf } from './break-choice.ts';
 import {
   type AnsweredSale,
   atOnceOf,
   type BreakLoad,
   type BrokenSale,
   duringLoads,
-  k6SecondsMax,
+  longestMs,
+  shapeFor,
   stockFor,
 } from './break-loads.ts';
 import { FaultRequests } from './fault-requests.ts';
+import { calmAfterMs, type FaultStep } from './fault-script.ts';
 import { judgeSales } from './judge-sales.ts';
 import { watchLocks } from './watch-locks.ts';
 import { watchSale } from './watch-sale.ts';
 
 const lookEveryMs = 500;
 
-export type BreakOptions = BreakChoice<RungName>;
+export interface BreakOptions extends BreakChoice<RungName> {
+  /** Nobody is asked: each fault comes at its time. */
+  readonly steps?: readonly FaultStep[];
+}
 
-/** Every store is behind its proxy: so each can be slowed, and cut off. */
-const shape: ServiceShape = { instances: 4, balancer: 'nginx', network: 'proxied' };
-/** In turns, two buyers at once would meet the same two of four instances every time. */
-const shapeForTwo: ServiceShape = { ...shape, instances: 3 };
 /** A faster sale keeps no history: its locks are not audited, only its data. */
 const perSecondWithHistoryMax = 400;
 const withoutHistory = { settings: { HISTORY_FOLDER: '' } };
-/** The audit reads all of them at once. */
-const purchasesMax = 200_000;
 const warmSeed = 1;
 const drainWithinMs = 60_000;
 
-export const breakIt: Experiment<BreakOptions> = {
-  about: {
+const abouts = {
+  byHand: {
     en: 'purchases on one rung or two, while somebody breaks and mends servers by hand',
     zh: '在一个或两个方案上持续下单，同时有人手动给服务器注入故障、再修复',
   },
-  async play(stage, options) {
-    const { rung, beside } = options;
-    const rungs = beside ? [rung, beside] : [rung];
-    const hasHistory = options.perSecond * rungs.length <= perSecondWithHistoryMax;
-    const own = beside ? shapeForTwo : shape;
-    await stage.serve(hasHistory ? own : { ...own, ...withoutHistory });
-    for (const each of rungs) await warmRung(stage, each, warmSeed);
-    const load = loadOf(stage, options, rungs.length);
-    const sales = await putOnSale(stage, rungs, load);
-    const unwatch = [
-      watchServers(stage),
-      ...sales.map((sale) => watchLocks(stage, { ...sale, hasHistory })),
-    ];
-    try {
-      return await sellAndJudge(stage, sales, load);
-    } finally {
-      for (const end of unwatch) end();
-    }
+  atTimes: {
+    en: 'purchases on one rung or two, while servers are broken and mended at given times',
+    zh: '对一个或两个方案持续下单，同时在给定的时刻破坏和修复服务器',
   },
-};
+} as const;
 
-/** As long as the audit, and k6, can bear. */
-function loadOf(stage: Stage, options: BreakOptions, rungs: number): BreakLoad {
-  const { arrivals, perSecond, minutes } = options;
-  const wantedMs = minutes * 60_000;
-  const mostMs = (purchasesMax / (perSecond * rungs)) * 1_000;
-  const lastsMs = Math.min(wantedMs, mostMs, ...(arrivals === 'k6' ? [k6SecondsMax * 1_000] : []));
+/** Its own result is what was broken, and when: also when it was interrupted. */
+export function breakIt(how: keyof typeof abouts): Experiment<BreakOptions, readonly FaultStep[]> {
+  let played: FaultStep[] = [];
+  return {
+    about: abouts[how],
+    soFar: () => ({ own: played }),
+    async play(stage, options) {
+      played = [];
+      const judged = await playOn(stage, options, (step) => played.push(step));
+      return { ...judged, own: played };
+    },
+  };
+}
+
+type Record = (step: FaultStep) => void;
+
+async function playOn(stage: Stage, options: BreakOptions, record: Record): Promise<Judged> {
+  const rungs = rungsOf(options);
+  const hasHistory = options.perSecond * rungs.length <= perSecondWithHistoryMax;
+  const shape = shapeFor(options);
+  await stage.serve(hasHistory ? shape : { ...shape, ...withoutHistory });
+  for (const each of rungs) await warmRung(stage, each, warmSeed);
+  const load = loadOf(stage, options);
+  const sales = await putOnSale(stage, rungs, load);
+  const unwatch = [
+    watchServers(stage),
+    ...sales.map((sale) => watchLocks(stage, { ...sale, hasHistory })),
+  ];
+  const work = (ending: AbortController) => breakUntilEnded(stage, options, load, ending, record);
+  try {
+    return await sellAndJudge(stage, sales, load, work);
+  } finally {
+    for (const end of unwatch) end();
+  }
+}
+
+/** Until its faults are over, and as long as the audit, and k6, can bear. */
+function loadOf(stage: Stage, options: BreakOptions): BreakLoad {
+  const { arrivals, perSecond, minutes, steps = [] } = options;
+  const last = steps.at(-1);
+  const stepsMs = last ? last.seconds * 1_000 + calmAfterMs : 0;
+  const wantedMs = Math.max(minutes * 60_000, stepsMs);
+  const lastsMs = Math.min(wantedMs, longestMs(options));
   if (lastsMs < wantedMs) stage.note(`It ends in ${Math.round(lastsMs / 1_000)} s at the latest.`);
   const atOnce = atOnceOf(options);
   if (atOnce > 1) stage.note(`${atOnce} buyers come at once, every ${atOnce / perSecond} s.`);
@@ -88,40 +108,49 @@ async function sellAndJudge(
   stage: Stage,
   sales: readonly BrokenSale[],
   load: BreakLoad,
+  work: (ending: AbortController) => Promise<string[]>,
 ): Promise<Judged> {
-  const { answered, count } = await duringLoads(stage, sales, load, async (answered, ending) => {
+  const selling = duringLoads(stage, sales, load, async (answered, ending) => {
     const count = watchSales(stage, answered);
     try {
-      await breakUntilEnded(stage, load, ending);
-      return { answered, count };
+      return { answered, count, unmended: await work(ending) };
     } catch (error) {
       await count();
       throw error;
     }
   });
+  const { answered, count, unmended } = await selling;
   const ids = sales.map(({ voucherId }) => voucherId);
   const facts = await stage.allFacts(ids, drainWithinMs);
   await count();
   const faults = stage.injected.map(({ name }) => name);
-  return judgeSales(answered, load.arrivals === 'k6' ? facts.map(withoutAttempts) : facts, faults);
+  const known = load.arrivals === 'k6' ? facts.map(withoutAttempts) : facts;
+  return judgeSales(answered, known, faults, unmended);
 }
 
 /** k6 tells what was answered, and not to which of its buyers. */
 const withoutAttempts = ({ attempts: _, ...facts }: Facts): Facts => facts;
 
-/** What is broken at the end is mended before the last answers are waited for. */
+/**
+ * What is broken at the end is mended before the last answers are waited for.
+ * @returns the names of those faults
+ */
 async function breakUntilEnded(
   stage: Stage,
+  { steps }: BreakOptions,
   { lastsMs, arrivals }: BreakLoad,
   ending: AbortController,
-): Promise<void> {
-  const requests = new FaultRequests(stage);
+  record: Record,
+): Promise<string[]> {
+  const requests = new FaultRequests(stage, record);
   const deadline = performance.now() + lastsMs;
   const hasEnded = () => (arrivals === 'k6' ? ending.signal.aborted : performance.now() > deadline);
   try {
-    await requests.serveUntil(hasEnded);
+    await (steps ? requests.playUntil(hasEnded, steps) : requests.serveUntil(hasEnded));
+    const { unmended } = requests;
     ending.abort();
     await requests.healAll();
+    return unmended;
   } finally {
     ending.abort();
   }

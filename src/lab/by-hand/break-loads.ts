@@ -4,12 +4,13 @@
  */
 
 import type { RungName } from '../../service/ladder/rungs.ts';
+import type { ServiceShape } from '../environment/servers/service.ts';
 import { labError } from '../errors.ts';
 import type { Answered } from '../stage/events.ts';
 import type { Load, Stage } from '../stage/stage.ts';
 import { runK6 } from '../workload/k6.ts';
 import type { Purchase } from '../workload/steady-purchases.ts';
-import type { BreakChoice } from './break-choice.ts';
+import { type BreakChoice, rungsOf } from './break-choice.ts';
 
 export interface BrokenSale {
   readonly rung: RungName;
@@ -28,8 +29,26 @@ export interface AnsweredSale extends BrokenSale {
 /** @param ending aborts when the load is to end: by hand, or because k6 has ended by itself */
 type Work<T> = (sales: readonly AnsweredSale[], ending: AbortController) => Promise<T>;
 
+/** Every store is behind its proxy: so each can be slowed, and cut off. */
+const shape: ServiceShape = { instances: 4, balancer: 'nginx', network: 'proxied' };
+/** In turns, two buyers at once would meet the same two of four instances every time. */
+const shapeForTwo: ServiceShape = { ...shape, instances: 3 };
+export const shapeFor = ({ beside }: BreakChoice): ServiceShape => (beside ? shapeForTwo : shape);
+
+/** The audit reads all of them at once. */
+const purchasesMax = 200_000;
+const minutesMax = 60;
 /** What k6/failover.js allows. */
-export const k6SecondsMax = 300;
+const k6SecondsMax = 300;
+/** As long as the audit, and k6, can bear. */
+export const longestMs = (choice: BreakChoice): number =>
+  1_000 *
+  Math.min(
+    minutesMax * 60,
+    purchasesMax / (choice.perSecond * rungsOf(choice).length),
+    ...(choice.arrivals === 'k6' ? [k6SecondsMax] : []),
+  );
+
 const rushEverySeconds = 10;
 /** Each has a connection of its own. */
 const atOnceMax = 1_000;

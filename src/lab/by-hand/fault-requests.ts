@@ -1,24 +1,21 @@
-/** Breaks and mends the servers of a stage as it is asked, until it is asked to end. */
+/** Breaks and mends the servers of a stage, as it is asked or at its times, until it is to end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockstepError } from '../../service/errors.ts';
 import { already, isServiceProcess, runAgain, soAlready } from '../faults/by-hand.ts';
 import type { Undo } from '../faults/fault.ts';
-import { doneText, type FaultVerb, faultOn, faults, isVerb } from '../faults/faults.ts';
+import { doneText, type FaultVerb, faultOn, faults } from '../faults/faults.ts';
 import type { Stage } from '../stage/stage.ts';
 import {
   type AskedFault,
   answerFault,
   type FaultAnswer,
-  type HandVerb,
   keepAccepting,
   stopAccepting,
   takeAsked,
 } from './asked-faults.ts';
+import { type FaultStep, scriptText } from './fault-script.ts';
 
 const lookEveryMs = 50;
-
-const others: readonly string[] = ['start', 'resume', 'heal', 'end'];
-export const isHandVerb = (verb: string): verb is HandVerb => others.includes(verb) || isVerb(verb);
 
 interface Done {
   readonly server: string;
@@ -31,9 +28,18 @@ export class FaultRequests {
   readonly #stage: Stage;
   /** Not mended yet, in order. */
   readonly #done: Done[] = [];
+  readonly #record: (step: FaultStep) => void;
+  readonly #beganMs = performance.now();
 
-  constructor(stage: Stage) {
+  /** The load begins now. @param record is told every step that changes something */
+  constructor(stage: Stage, record: (step: FaultStep) => void = () => {}) {
     this.#stage = stage;
+    this.#record = record;
+  }
+
+  /** The names of the faults that nobody has mended yet. */
+  get unmended(): string[] {
+    return this.#done.map(({ name }) => name);
   }
 
   /** Resolves when it is asked to end, or has ended. */
@@ -45,17 +51,30 @@ export class FaultRequests {
       while (!hasEnded()) {
         signal.throwIfAborted();
         for (const { id, ...asked } of await takeAsked(redis)) {
-          if (asked.verb === 'end') {
-            await answerFault(redis, id, { done: 'The load ends.' });
-            return;
-          }
           await answerFault(redis, id, await this.#tried(asked));
+          if (asked.verb === 'end') return;
         }
         await sleep(lookEveryMs);
       }
     } finally {
       leave();
       await stopAccepting(redis);
+    }
+  }
+
+  /** Each step at its time, or when the one before it is done. Resolves as `serveUntil` does. */
+  async playUntil(hasEnded: () => boolean, steps: readonly FaultStep[]): Promise<void> {
+    const left = [...steps];
+    while (!hasEnded()) {
+      this.#stage.signal.throwIfAborted();
+      const [next] = left;
+      if (next && next.seconds * 1_000 <= performance.now() - this.#beganMs) {
+        left.shift();
+        const so = this.#soAlready(next);
+        if (so === null) await this.#change(next);
+        else this.#stage.note(`${scriptText([next])}: ${so}`);
+        if (next.verb === 'end') return;
+      } else await sleep(lookEveryMs);
     }
   }
 
@@ -67,12 +86,32 @@ export class FaultRequests {
 
   async #tried(asked: AskedFault): Promise<FaultAnswer> {
     try {
-      return { done: await this.#act(asked) };
+      return { done: this.#soAlready(asked) ?? (await this.#change(asked)) };
     } catch (error) {
       this.#stage.signal.throwIfAborted();
       if (!(error instanceof LockstepError)) throw error;
       return { code: error.code, message: error.message };
     }
+  }
+
+  /** What would change nothing is no fault, and in no record. */
+  #soAlready({ verb, server, ms }: AskedFault): string | null {
+    if (verb === 'heal' || verb === 'end') return null;
+    const own = this.#done.filter((each) => each.server === server);
+    if (verb === 'start' || verb === 'resume')
+      return own.length > 0 ? null : soAlready(this.#stage.lab, verb, server);
+    const so = soAlready(this.#stage.lab, verb, server);
+    if (so !== null || faults[verb].effect !== 'lasting') return so;
+    const { name } = faultOn(verb, server, ms);
+    return own.some((each) => each.name === name) ? already(doneText(verb, server)) : null;
+  }
+
+  /** @returns what is so now */
+  async #change({ verb, server, ms }: AskedFault): Promise<string> {
+    const seconds = Math.round((performance.now() - this.#beganMs) / 100) / 10;
+    const done = await this.#act({ verb, server, ms });
+    this.#record({ seconds, verb, server, ms });
+    return done;
   }
 
   async #act({ verb, server, ms }: AskedFault): Promise<string> {
@@ -85,20 +124,12 @@ export class FaultRequests {
     return this.#break(verb, server, ms);
   }
 
-  /** What would change nothing is no fault, and in no record. @returns what is so now */
   async #break(verb: FaultVerb, server: string, ms: number): Promise<string> {
-    const { lab } = this.#stage;
-    const so = soAlready(lab, verb, server);
-    if (so !== null) return so;
     const fault = faultOn(verb, server, ms);
-    const { name } = fault;
-    const { effect } = faults[verb];
-    if (effect === 'lasting' && this.#done.some((each) => each.name === name))
-      return already(doneText(verb, server));
     const undo = await this.#stage.inject(fault);
     const isSoonOver = isServiceProcess(server) && (verb === 'stop' || verb === 'kill');
-    const done = { server, name, undo };
-    if (effect === 'momentary') await undo();
+    const done = { server, name: fault.name, undo };
+    if (faults[verb].effect === 'momentary') await undo();
     else this.#done.push(done);
     if (isSoonOver) void this.#untilReplaced(done);
     return `${doneText(verb, server)}${isSoonOver ? ', and the service starts another' : ''}.`;

@@ -10,6 +10,7 @@ import {
   factsNotHeld,
   findingsOf,
   findingText,
+  lostOrders,
 } from '../drills/audited.ts';
 import { answeredAt, isSale, longestGapBetweenMs } from '../drills/try-times.ts';
 import type { Answered } from '../stage/events.ts';
@@ -30,11 +31,13 @@ interface Found extends AuditedFinding {
 /**
  * Somebody may have broken what a rung says breaks it: that is as claimed.
  * @param faults the names of those that were injected
+ * @param unmended and of those that nobody mended
  */
 export function judgeSales(
   answered: readonly AnsweredSale[],
   facts: readonly Facts[],
   faults: readonly string[],
+  unmended: readonly string[] = [],
 ): Judged {
   const audits = auditAll(facts);
   const sales = answered.flatMap((sale, index) => {
@@ -53,7 +56,7 @@ export function judgeSales(
   return {
     verdict: worstOf(audits.map(({ audit }) => audit.verdict)),
     isAsClaimed: surprises.length === 0,
-    conclusions: sales.map((sale) => conclusionOf(sale, found)),
+    conclusions: [...sales.map((sale) => conclusionOf(sale, found)), ...leftBroken(unmended)],
     reasons: [...surprises, ...unknown].map(({ text }) => text),
     asClaimed: violated.filter(({ isClaimed }) => isClaimed).map(({ text }) => text),
     figures: {
@@ -64,9 +67,21 @@ export function judgeSales(
       violations: violated.reduce((sum, { finding }) => sum + finding.count, 0),
     },
     ...(sales.length > 1 && { tables: [besideTable(sales)] }),
+    lost: lostOrders(facts),
     facts: factsNotHeld(audits),
   };
 }
+
+const leftBroken = (faults: readonly string[]): Bilingual[] => {
+  if (faults.length === 0) return [];
+  const names = faults.join(', ');
+  return [
+    {
+      en: `Nobody had mended ${names} at the end of the load: that was done then, before the audit.`,
+      zh: `压测结束时还没有人修复 ${names}：那时才修好，然后审计。`,
+    },
+  ];
+};
 
 /** Sold to buyers whose answer was lost; none where nobody knows the answers. */
 function untoldOrders(facts: Facts): number {

@@ -1,9 +1,12 @@
 /** The experiments that a command and the page both play, with the command that repeats them. */
 import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Language } from '../../texts/texts.ts';
-import { breakName } from '../by-hand/break-choice.ts';
+import { breakName, drillOnName, k6PerSecondMax, whyNot } from '../by-hand/break-choice.ts';
 import { type BreakOptions, breakIt } from '../by-hand/break-it.ts';
+import { type FaultStep, scriptOf, scriptText } from '../by-hand/fault-script.ts';
 import { type DrillName, drills } from '../drills/drills.ts';
+import type { Database } from '../environment/servers/database.ts';
+import { labError } from '../errors.ts';
 import { raceExperiment } from '../races/race-on.ts';
 import type { PlayedRace } from '../races/race-verdict.ts';
 import type { RaceName } from '../races/schedules.ts';
@@ -34,10 +37,40 @@ export const plannedDrill = (
   command: commandText(drillRow, { name, ...options }),
 });
 
-export const plannedBreak = (options: BreakOptions): Planned<BreakOptions, unknown> => ({
-  ...{ name: breakName(options), experiment: breakIt, options },
-  command: commandText(breakRow, options),
-});
+/** A drill with what was broken meanwhile repeats it. @throws NOT_BESIDE, K6_TOO_FAST */
+export function plannedBreak(options: BreakOptions): Planned<BreakOptions, readonly FaultStep[]> {
+  refuseLoad(options);
+  const command = commandText(breakRow, options);
+  return {
+    ...{ name: breakName(options), experiment: breakIt('byHand'), options },
+    command,
+    repeat: (steps) => (steps.length > 0 ? drillOnText(options, scriptText(steps)) : command),
+  };
+}
+
+/** @param faults `10 stop redis-2, 20 start redis-2` @throws as `plannedBreak` and `scriptOf` */
+export function plannedDrillOn(
+  options: BreakOptions,
+  faults: string,
+  database: Database,
+): Planned<BreakOptions, readonly FaultStep[]> {
+  refuseLoad(options);
+  const steps = scriptOf(faults, options, database);
+  return {
+    ...{ name: drillOnName(options), experiment: breakIt('atTimes') },
+    options: { ...options, steps },
+    command: drillOnText(options, scriptText(steps)),
+  };
+}
+
+const drillOnText = ({ rung, ...load }: BreakOptions, faults: string): string =>
+  commandText(drillRow, { on: rung, ...load, faults });
+
+function refuseLoad(options: BreakOptions): void {
+  const because = whyNot(options);
+  if (because === 'notBeside') throw labError('NOT_BESIDE');
+  if (because === 'k6TooFast') throw labError('K6_TOO_FAST', k6PerSecondMax);
+}
 
 function raceReport(
   played: PlayedRace,

@@ -72,11 +72,14 @@ export function commandText<Arguments extends Entries, Options extends Entries>(
   ].join(' ');
 }
 
+/** As one word of a shell. */
+const quoted = (word: string): string => (word.includes(' ') ? `'${word}'` : word);
+
 function optionWords(key: string, each: Entry, value: unknown): string[] {
   const isUsual = each.repeat !== 'always' && isDeepStrictEqual(value, usualOf(each));
   if (value === undefined || each.repeat === 'never' || isUsual) return [];
   const option = `--${optionName(key)}`;
   if (value === true) return [option];
   const isRepeated = Array.isArray(value) && coreOf(each.schema) instanceof z.ZodArray;
-  return (isRepeated ? value : [value]).map((one) => `${option} ${one}`);
+  return (isRepeated ? value : [value]).map((one) => `${option} ${quoted(String(one))}`);
 }

@@ -2,13 +2,11 @@
 import { z } from 'zod';
 import { isRungName, type RungName } from '../../service/ladder/rungs.ts';
 import { flag, wholeNumber } from '../../service/operate/words.ts';
-import type { HandVerb } from '../by-hand/asked-faults.ts';
 import { arrivals } from '../by-hand/break-choice.ts';
-import { isHandVerb } from '../by-hand/fault-requests.ts';
+import { handVerbs, usualMs } from '../by-hand/fault-script.ts';
 import { choicesIn, lettersMax } from '../choices/letters.ts';
 import { drillNames, isDrillName } from '../drills/drills.ts';
 import { labError } from '../errors.ts';
-import { verbs } from '../faults/faults.ts';
 import { isRaceName, raceNames } from '../races/schedules.ts';
 import {
   database,
@@ -22,7 +20,7 @@ import {
   times,
   unknownRung,
 } from './options.ts';
-import { commandRow, named } from './row.ts';
+import { commandRow, type Entry, entry, named } from './row.ts';
 
 const choiceLetters = z
   .string()
@@ -96,6 +94,36 @@ export const raceRow = commandRow({
   },
 });
 
+/** Of a load that is broken by hand, or at given times. */
+const load = {
+  beside: entry({
+    schema: knownRung.optional(),
+    value: '<rung>',
+    en: 'the same purchases on a second rung, at the same moments',
+    zh: '在另一个方案上同时下同样的单',
+  }),
+  arrivals: entry({
+    schema: z.enum(arrivals).default('steady'),
+    value: '<kind>',
+    en: 'how buyers come; with k6, it is k6/failover.js',
+    zh: '买家怎么来；选 k6 就是跑 k6/failover.js',
+  }),
+  perSecond: entry({
+    schema: wholeNumber(1, 5_000).default(100),
+    en: 'purchases a second, on each rung',
+    zh: '每个方案每秒下多少单',
+    repeat: 'always',
+  }),
+};
+/** In a drill that has no name. */
+const withOn = <Schema extends z.ZodType>(each: Entry<Schema>): Entry<Schema> => ({
+  ...each,
+  en: `with --on: ${each.en}`,
+  zh: `和 --on 一起用：${each.zh}`,
+});
+
+export const usualDrill = 'kill-storm';
+
 export const drillRow = commandRow({
   name: 'drill',
   about: {
@@ -104,15 +132,32 @@ export const drillRow = commandRow({
   },
   arguments: {
     name: {
-      schema: named(isDrillName, (name) => labError('UNKNOWN_DRILL', name, drillNames)).default(
-        'kill-storm',
-      ),
-      en: 'a name from `lockstep drill --list`',
-      zh: '`lockstep drill --list` 列出的名字',
+      schema: named(isDrillName, (name) => labError('UNKNOWN_DRILL', name, drillNames)).optional(),
+      en: `a name from \`lockstep drill --list\` (default: ${usualDrill})`,
+      zh: `\`lockstep drill --list\` 列出的名字（默认 ${usualDrill}）`,
     },
   },
   options: {
     list,
+    on: {
+      schema: knownRung.optional(),
+      value: '<rung>',
+      en: 'instead of a named drill: your own, on this rung',
+      zh: '不用现成的演练，给这个方案做自己的',
+      conflicts: ['list'],
+    },
+    faults: {
+      schema: z.string().optional(),
+      value: '<line>',
+      en:
+        "with --on: seconds of the load, and the verbs of `lockstep fault`: '10 stop redis-2, " +
+        "20 start redis-2'; `end` ends the load",
+      zh: "和 --on 一起用：压测的第几秒、`lockstep fault` 的动词和服务器：'10 stop redis-2, 20 start redis-2'；end 结束压测",
+      conflicts: ['list'],
+    },
+    beside: withOn(load.beside),
+    arrivals: withOn(load.arrivals),
+    perSecond: withOn(load.perSecond),
     minutes: {
       schema: someMinutes.default(0.5),
       en: 'how long the load lasts, in a drill that has a length',
@@ -121,8 +166,8 @@ export const drillRow = commandRow({
     },
     seed: {
       schema: seedNumber.default(1),
-      en: 'decides which faults, their sequence, and that of the users',
-      zh: '决定有哪些故障、先后顺序，以及用户的顺序',
+      en: 'of a named drill: decides which faults, their sequence, and that of the users',
+      zh: '现成的演练：决定有哪些故障、先后顺序，以及用户的顺序',
       repeat: 'always',
     },
     times: times(1_000),
@@ -140,24 +185,7 @@ export const breakRow = commandRow({
   },
   arguments: { rung },
   options: {
-    beside: {
-      schema: knownRung.optional(),
-      value: '<rung>',
-      en: 'the same purchases on a second rung, at the same moments',
-      zh: '在另一个方案上同时下同样的单',
-    },
-    arrivals: {
-      schema: z.enum(arrivals).default('steady'),
-      value: '<kind>',
-      en: 'how buyers come; with k6, it is k6/failover.js',
-      zh: '买家怎么来；选 k6 就是跑 k6/failover.js',
-    },
-    perSecond: {
-      schema: wholeNumber(1, 5_000).default(100),
-      en: 'purchases a second, on each rung',
-      zh: '每个方案每秒下多少单',
-      repeat: 'always',
-    },
+    ...load,
     minutes: {
       schema: someMinutes.default(5),
       en: 'how long; `lockstep fault end` ends it earlier',
@@ -168,11 +196,6 @@ export const breakRow = commandRow({
     json,
   },
 });
-
-/** In the order of --help. */
-const handVerbs = [...verbs, 'resume', 'start', 'heal', 'end'].filter((verb): verb is HandVerb =>
-  isHandVerb(verb),
-);
 
 export const faultRow = commandRow({
   name: 'fault',
@@ -190,7 +213,7 @@ export const faultRow = commandRow({
   },
   options: {
     ms: {
-      schema: wholeNumber(0, 600_000).default(2_000),
+      schema: wholeNumber(0, 600_000).default(usualMs),
       en: 'for slow, delay, block-event-loop and step-clock-…',
       zh: '多少毫秒：slow、delay、block-event-loop、step-clock-… 用',
     },

@@ -5,6 +5,7 @@ import { evidenceOf, type Finding } from '../../service/audit/finding.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { evidenceText } from '../../texts/evidence.ts';
 import type { Judged } from '../stage/result.ts';
+import { isSale } from './try-times.ts';
 
 export interface Audited {
   readonly facts: Facts;
@@ -17,6 +18,17 @@ export const auditAll = (facts: readonly Facts[]): Audited[] =>
 /** The facts that a drill keeps, so that its reasons can be checked. */
 export const factsNotHeld = (audits: readonly Audited[]): Facts[] =>
   audits.filter((each) => each.audit.verdict !== 'held').map(({ facts }) => facts);
+
+/**
+ * Their ids: accepted, and neither recorded nor dead-lettered. Undefined where nobody knows what
+ * the clients were told.
+ */
+export function lostOrders(facts: readonly Facts[]): string[] | undefined {
+  if (facts.some(({ attempts }) => !attempts)) return undefined;
+  const settled = new Set(facts.flatMap(({ mysql }) => mysql.orders.map(({ id }) => id)));
+  const sold = facts.flatMap(({ attempts = [] }) => attempts.filter(isSale));
+  return sold.flatMap(({ orderId = [] }) => orderId).filter((id) => !settled.has(id));
+}
 
 export interface AuditedFinding {
   readonly voucherId: string;

@@ -12,6 +12,7 @@ import {
   drillVerdict,
   factsNotHeld,
   findingsOf,
+  lostOrders,
   notHeldTexts,
 } from './audited.ts';
 import { type Phase, phaseOf } from './phases.ts';
@@ -202,7 +203,7 @@ export function judgeOutages(
   loads: readonly Played[],
   audits: readonly Audited[] = auditAll(loads.map(({ facts }) => facts)),
   judged: (audited: Audited) => AuditedFinding[] = findingsOf,
-): Pick<Judged, 'verdict' | 'reasons' | 'facts'> {
+): Pick<Judged, 'verdict' | 'reasons' | 'lost' | 'facts'> {
   const seen = loads.flatMap((load) => load.seen);
   const findings = audits.flatMap(judged);
   const reasons = drillVerdict(
@@ -221,7 +222,8 @@ export function judgeOutages(
       ],
     },
   );
-  return { ...reasons, facts: factsNotHeld(audits) };
+  const lost = lostOrders(loads.map(({ facts }) => facts));
+  return { ...reasons, lost, facts: factsNotHeld(audits) };
 }
 
 export const deadLettered = ({ mysql }: Facts): number =>

@@ -8,8 +8,14 @@ import { type FaultVerb, faults } from './faults.ts';
 export const isServiceProcess = (server: string): boolean => server.startsWith('api-');
 
 /** @returns what is so already, where nothing would change. @throws SERVER_DOWN */
-export function soAlready(lab: Lab, verb: FaultVerb, server: string): string | null {
+export function soAlready(
+  lab: Lab,
+  verb: FaultVerb | 'start' | 'resume',
+  server: string,
+): string | null {
   const state = lab.stateOf(server);
+  if (verb === 'start' || verb === 'resume')
+    return state === 'runs' ? already(`${server} runs`) : null;
   if (state === 'paused' && verb === 'pause') return already(`${server} is paused`);
   if (state !== 'stopped' || faults[verb].hits === 'network' || verb === 'promote-replica')
     return null;
@@ -25,9 +31,7 @@ export const already = (what: string): string => `Nothing changes: ${what} alrea
 
 /** Undoes what was done to its process. @returns what is so now. @throws SERVER_DOWN */
 export async function runAgain(lab: Lab, verb: 'start' | 'resume', name: string): Promise<string> {
-  const state = lab.stateOf(name);
-  if (state === 'runs') return already(`${name} runs`);
-  if (state === 'stopped' && verb === 'resume') throw labError('SERVER_DOWN', name);
+  if (lab.stateOf(name) === 'stopped' && verb === 'resume') throw labError('SERVER_DOWN', name);
   const server = lab.server(name);
   await server.resume();
   await server.start();

@@ -19,6 +19,8 @@ export interface Planned<Options extends object, Own> {
   readonly options: Options;
   /** Repeats it: `npx lockstep soak --minutes 3 --seed 1`. */
   readonly command: string;
+  /** The same, where what was played decides it. */
+  readonly repeat?: (own: Own) => string;
   /** Of its report; without one, that of the browser. */
   readonly language?: Language;
   /** A report of its own, beside the files that every experiment leaves. */
@@ -63,7 +65,7 @@ export interface Written<Own> {
  */
 export async function writeReport<Options extends object, Own>(
   runsFolder: string,
-  { name, experiment, options, command: repeated, report, language }: Planned<Options, Own>,
+  { name, experiment, options, command: planned, repeat, report, language }: Planned<Options, Own>,
   plays: readonly Played<Own>[],
   database: Database,
   ending = '',
@@ -72,7 +74,7 @@ export async function writeReport<Options extends object, Own>(
   if (!shown) throw new RangeError('an experiment is played at least once');
   const { facts, own, hints = [], ...others } = shown.result;
   const result = { ...others, hints: hints.map((hint) => hint + ending) };
-  const command = repeated + ending;
+  const command = ((own && repeat?.(own)) ?? planned) + ending;
   const about = { command, time: timeStamp(), machine: await describeMachine(database) };
   const ownAbout = { ...about, plays: plays.map((each) => each.result) };
   const ownReport = own === undefined ? undefined : report?.(own, ownAbout);

@@ -9,11 +9,14 @@ const terminalRowsMax = 24;
 const rowsMax = 200;
 const none = '–';
 
-/** @returns undefined where no fault met a load, and where too many did */
-export function faultTable({
-  answers,
-  marks,
-}: Pick<Timeline, 'answers' | 'marks'>): Table | undefined {
+/**
+ * @param lost the ids of accepted orders that are nowhere; without it, nobody has looked
+ * @returns undefined where no fault met a load, and where too many did
+ */
+export function faultTable(
+  { answers, marks }: Pick<Timeline, 'answers' | 'marks'>,
+  lost?: readonly string[],
+): Table | undefined {
   const met = spansOf(marks, 'fault', Number.POSITIVE_INFINITY).flatMap((fault) =>
     loadsDuring(fault, marks).map((load) => ({ fault, load })),
   );
@@ -22,20 +25,22 @@ export function faultTable({
   return {
     title: 'What each fault cost',
     ...(met.length > terminalRowsMax && { isWide: true }),
-    head: ['fault', ...(hasLoads ? ['load'] : []), ...columns],
-    legend,
+    head: ['fault', ...(hasLoads ? ['load'] : []), ...columns, ...(lost ? ['lost'] : []), back],
+    legend: { ...legend, ...(lost && lostLegend), ...backLegend },
     rows: met.map(({ fault, load }) => [
       { short: shortName(fault.name), full: fault.name },
       ...(hasLoads ? [load] : []),
       ...cellsOf(
         fault,
         answers.filter((each) => each.load === undefined || each.load === load),
+        lost && new Set(lost),
       ),
     ]),
   };
 }
 
-const columns = ['from s', 'to s', 'sold', 'refused', '?', 'back ms'];
+const columns = ['from s', 'to s', 'sold', 'refused', '?'];
+const back = 'back ms';
 
 const legend = {
   'to s': {
@@ -46,7 +51,15 @@ const legend = {
     en: 'answers that came meanwhile: accepted; then refused, and ? for unknown. A purchase that was sent before may be answered meanwhile',
     zh: '故障期间收到的响应：受理；其后是拒绝，? 是未知。故障之前发出的请求也可能在此期间得到响应',
   },
-  'back ms': {
+};
+const lostLegend = {
+  lost: {
+    en: 'orders that were accepted meanwhile, and are nowhere now',
+    zh: '其间接受、现在哪里都找不到的订单',
+  },
+};
+const backLegend = {
+  [back]: {
     en: 'from its end to the next sale; – there was none',
     zh: '从故障结束到下一次成交；– 再没有成交',
   },
@@ -60,11 +73,15 @@ const loadsDuring = ({ fromMs, toMs }: Span, marks: readonly Mark[]): string[] =
   return [...new Set(during.map(({ name }) => name))];
 };
 
-function cellsOf({ fromMs, toMs }: Span, answers: readonly AnsweredAt[]): string[] {
-  const count = (wanted: string) =>
-    answers.filter(
-      ({ atMs, attempt }) => attempt.outcome === wanted && atMs >= fromMs && atMs < toMs,
-    ).length;
+function cellsOf(
+  { fromMs, toMs }: Span,
+  answers: readonly AnsweredAt[],
+  lost?: ReadonlySet<string>,
+): string[] {
+  const meanwhile = answers.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+  const answered = (wanted: string) =>
+    meanwhile.filter(({ attempt }) => attempt.outcome === wanted);
+  const sold = answered('accepted').flatMap(({ attempt: { orderId = [] } }) => orderId);
   const sales = answers.filter(
     ({ atMs, attempt }) => attempt.outcome === 'accepted' && atMs >= toMs,
   );
@@ -72,7 +89,10 @@ function cellsOf({ fromMs, toMs }: Span, answers: readonly AnsweredAt[]): string
   return [
     seconds(fromMs),
     seconds(toMs),
-    ...['accepted', 'refused', 'unknown'].map((outcome) => count(outcome).toLocaleString('en-US')),
+    ...['accepted', 'refused', 'unknown'].map((outcome) =>
+      answered(outcome).length.toLocaleString('en-US'),
+    ),
+    ...(lost ? [String(new Set(sold.filter((id) => lost.has(id))).size)] : []),
     Number.isFinite(backMs) ? String(Math.round(backMs - toMs)) : none,
   ];
 }

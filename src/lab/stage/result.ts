@@ -49,6 +49,8 @@ export interface Judged<Own = unknown> {
   readonly tables?: readonly Table[];
   /** The faults by kind, where their names would be many: `kill instance`. */
   readonly faults?: Readonly<Record<string, number>>;
+  /** The ids of accepted orders that are nowhere, where it has looked for them. */
+  readonly lost?: readonly string[] | undefined;
   /** Of the vouchers whose audit did not hold, so that the reasons can be checked. */
   readonly facts: readonly Facts[];
   readonly own?: Own;
@@ -70,7 +72,8 @@ export function isAsExpected({ verdict, isAsClaimed }: Judged): Answer {
 }
 
 /** All of a result but what it was judged by: told at the end. */
-export type ResultSummary = Omit<Result, 'facts' | 'own' | 'recorded'> & Pick<Recorded, 'loads'>;
+export type ResultSummary = Omit<Result, 'facts' | 'own' | 'lost' | 'recorded'> &
+  Pick<Recorded, 'loads'>;
 
 export interface Result<Own = unknown> extends Judged<Own> {
   /** How often each fault was injected, by its name, `kill redis-main`, or by its kind. */

@@ -44,8 +44,13 @@ export async function play<Options extends object, Own>(
     .finally(tellRest);
   const faults = judged.faults ?? countBy(stage.injected.map((fault) => fault.name));
   const recorded = timeline.recorded();
-  const tables = [judged.tables ?? [], faultTable(timeline) ?? []].flat();
-  const { facts, own, ...told } = { ...judged, tables, faults, isInterrupted: signal.aborted };
+  const tables = [judged.tables ?? [], faultTable(timeline, judged.lost) ?? []].flat();
+  const {
+    facts,
+    own,
+    lost: _,
+    ...told
+  } = { ...judged, tables, faults, isInterrupted: signal.aborted };
   emit({ kind: 'verdict', ...told, loads: recorded.loads });
   return { ...told, facts, ...(own !== undefined && { own }), recorded };
 }
