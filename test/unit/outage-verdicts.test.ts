@@ -262,6 +262,12 @@ describe('the verdict of outages under load', () => {
     });
   });
 
+  test('is by the findings that count', () => {
+    const load = { seen: [{ ...survived, row }], unfinished: [] };
+    const loads = [{ ...load, facts: facts({ ...given, stock: -1 }) }];
+    expect(judgeOutages(loads, undefined, () => []).verdict).toBe('held');
+  });
+
   const all = ['one', 'two', 'three'].map((name) => ({ name, expects: [] }));
 
   test('that waits for something in vain ends the load, and nothing is known', async () => {

@@ -7,10 +7,9 @@ import {
   type Audited,
   type AuditedFinding,
   auditAll,
-  factsNotHeld,
   findingsOf,
   findingText,
-  lostOrders,
+  keptOf,
 } from '../drills/audited.ts';
 import { answeredAt, isSale, longestGapBetweenMs } from '../drills/try-times.ts';
 import type { Answered } from '../stage/events.ts';
@@ -67,8 +66,7 @@ export function judgeSales(
       violations: violated.reduce((sum, { finding }) => sum + finding.count, 0),
     },
     ...(sales.length > 1 && { tables: [besideTable(sales)] }),
-    lost: lostOrders(facts),
-    facts: factsNotHeld(audits),
+    ...keptOf(audits),
   };
 }
 

@@ -16,14 +16,14 @@ export const auditAll = (facts: readonly Facts[]): Audited[] =>
   facts.map((each) => ({ facts: each, audit: audit(each) }));
 
 /** The facts that a drill keeps, so that its reasons can be checked. */
-export const factsNotHeld = (audits: readonly Audited[]): Facts[] =>
+const factsNotHeld = (audits: readonly Audited[]): Facts[] =>
   audits.filter((each) => each.audit.verdict !== 'held').map(({ facts }) => facts);
 
 /**
  * Their ids: accepted, and neither recorded nor dead-lettered. Undefined where nobody knows what
  * the clients were told.
  */
-export function lostOrders(facts: readonly Facts[]): string[] | undefined {
+function lostOrders(facts: readonly Facts[]): string[] | undefined {
   if (facts.some(({ attempts }) => !attempts)) return undefined;
   const settled = new Set(facts.flatMap(({ mysql }) => mysql.orders.map(({ id }) => id)));
   const sold = facts.flatMap(({ attempts = [] }) => attempts.filter(isSale));
@@ -47,7 +47,7 @@ export function findingText({ voucherId, finding }: AuditedFinding): string {
   return `voucher ${voucherId}, ${finding.check} ${finding.verdict}: ${evidence}`;
 }
 
-interface Reasons {
+export interface Reasons {
   /** Each makes the verdict `violated`. */
   readonly broken: readonly string[];
   /** What the audits found. */
@@ -55,6 +55,25 @@ interface Reasons {
   /** Each makes the verdict `unknown`, unless it is `violated`. */
   readonly missing: readonly string[];
 }
+
+/** All of a drill but its figures. @param findings those that count */
+export const judgeAudits = (
+  audits: readonly Audited[],
+  { broken, missing }: Pick<Reasons, 'broken' | 'missing'>,
+  findings: readonly AuditedFinding[] = audits.flatMap(findingsOf),
+): Pick<Judged, 'verdict' | 'reasons' | 'lost' | 'facts'> => ({
+  ...drillVerdict(
+    findings.map(({ finding }) => finding.verdict),
+    { broken, audited: notHeldTexts(findings), missing },
+  ),
+  ...keptOf(audits),
+});
+
+/** For the table of its faults, and for its report. */
+export const keptOf = (audits: readonly Audited[]): Pick<Judged, 'lost' | 'facts'> => ({
+  lost: lostOrders(audits.map(({ facts }) => facts)),
+  facts: factsNotHeld(audits),
+});
 
 /** The worst of the audits' verdicts, of `broken` and of `missing`. */
 export function drillVerdict(

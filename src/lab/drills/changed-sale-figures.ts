@@ -4,8 +4,8 @@ import type { VoucherChange } from '../../service/orders/change-journal.ts';
 import { countBy } from '../stage/count-by.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
-import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';
-import { auditedReasons, stormFigures, stormViolations, unsentTexts } from './storm-figures.ts';
+import { auditAll } from './audited.ts';
+import { judgeUnderFire, stormFigures } from './storm-figures.ts';
 import { answeredAt, isSale, sentAt } from './try-times.ts';
 
 /** Moments of the clock of the tries. */
@@ -50,16 +50,9 @@ export function judgeChangedSale(sales: readonly ChangedSale[]): Judged {
     soldWhilePaused: sum(sales, (sale) => soldWhilePaused(sale).length),
     askedToWait: tries.filter(isPaused).length,
   };
-  const verdict = drillVerdict(
-    audits.map(({ audit }) => audit.verdict),
-    {
-      broken: [...stormViolations(storm), ...sales.flatMap(wrongChanges)],
-      audited: auditedReasons(audits),
-      missing: [...sales.flatMap(missing), ...unsentTexts(storm)],
-    },
-  );
+  const wrong = { broken: sales.flatMap(wrongChanges), missing: sales.flatMap(missing) };
   const faults = { kill: sum(sales, ({ kills, cuts }) => kills + cuts) };
-  return { ...verdict, figures, faults, facts: factsNotHeld(audits) };
+  return { ...judgeUnderFire(storm, audits, wrong), figures, faults };
 }
 
 const sum = (sales: readonly ChangedSale[], of: (sale: ChangedSale) => number): number =>

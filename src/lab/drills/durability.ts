@@ -11,7 +11,7 @@ import { cutPower } from '../faults/redis.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
-import { auditAll, factsNotHeld } from './audited.ts';
+import { auditAll, keptOf } from './audited.ts';
 import type { Drill, DrillOptions } from './drill.ts';
 import { durabilityReasons, type Endured, survivalOf } from './durability-verdict.ts';
 import { cutPreferred } from './promote-behind.ts';
@@ -59,7 +59,7 @@ export async function endureAll(
     ...durabilityReasons(endured, audits),
     figures: { cells: survived.length },
     tables: [survivalTable(survived)],
-    facts: factsNotHeld(audits),
+    ...keptOf(audits),
   };
 }
 

@@ -3,18 +3,8 @@
  * names its expectations in the row of an outage. Pure.
  */
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
-import type { Judged } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
-import {
-  type Audited,
-  type AuditedFinding,
-  auditAll,
-  drillVerdict,
-  factsNotHeld,
-  findingsOf,
-  lostOrders,
-  notHeldTexts,
-} from './audited.ts';
+import { type Audited, type AuditedFinding, auditAll, findingsOf, judgeAudits } from './audited.ts';
 import { type Phase, phaseOf } from './phases.ts';
 import {
   answeredAt,
@@ -203,17 +193,15 @@ export function judgeOutages(
   loads: readonly Played[],
   audits: readonly Audited[] = auditAll(loads.map(({ facts }) => facts)),
   judged: (audited: Audited) => AuditedFinding[] = findingsOf,
-): Pick<Judged, 'verdict' | 'reasons' | 'lost' | 'facts'> {
+): ReturnType<typeof judgeAudits> {
   const seen = loads.flatMap((load) => load.seen);
-  const findings = audits.flatMap(judged);
-  const reasons = drillVerdict(
-    findings.map(({ finding }) => finding.verdict),
+  return judgeAudits(
+    audits,
     {
       broken: [
         ...seen.flatMap((each) => wrongIn(each, [...each.row.expects, expected.readyAtItsEnd])),
         ...loads.flatMap(({ facts }) => wrongOrders(facts)),
       ],
-      audited: notHeldTexts(findings),
       missing: [
         ...seen.flatMap((each) =>
           wrongIn(each, [expected.boughtBefore, ...(each.row.needs ?? [])]),
@@ -221,9 +209,8 @@ export function judgeOutages(
         ...loads.flatMap(({ unfinished }) => unfinished),
       ],
     },
+    audits.flatMap(judged),
   );
-  const lost = lostOrders(loads.map(({ facts }) => facts));
-  return { ...reasons, lost, facts: factsNotHeld(audits) };
 }
 
 export const deadLettered = ({ mysql }: Facts): number =>

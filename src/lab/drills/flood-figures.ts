@@ -2,8 +2,8 @@
 import type { Facts } from '../../service/audit/facts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
-import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';
-import { auditedReasons, stormFigures, stormViolations, unsentTexts } from './storm-figures.ts';
+import { auditAll } from './audited.ts';
+import { judgeUnderFire, stormFigures } from './storm-figures.ts';
 
 export interface Flooded {
   readonly name: string;
@@ -42,18 +42,10 @@ export function judgeFlood({ purchases, tries, facts, floods }: FloodedSale): Ju
     floodRefused: count((code) => code === limit),
     floodFailed: count((code) => !harmless.includes(code)),
   };
-  const verdict = drillVerdict(
-    audits.map(({ audit }) => audit.verdict),
-    {
-      broken: [
-        ...stormViolations(storm),
-        ...(figures.floodFailed > 0 ? [`${figures.floodFailed} requests of the flood failed`] : []),
-      ],
-      audited: auditedReasons(audits),
-      missing: [...floods.flatMap(missing), ...unsentTexts(storm)],
-    },
-  );
-  return { ...verdict, figures, facts: factsNotHeld(audits) };
+  const { floodFailed } = figures;
+  const broken = floodFailed > 0 ? [`${floodFailed} requests of the flood failed`] : [];
+  const missed = floods.flatMap(missing);
+  return { ...judgeUnderFire(storm, audits, { broken, missing: missed }), figures };
 }
 
 /** Fewer than the limit lets through in a second would be no flood. */

@@ -65,6 +65,7 @@ export function judgeFlush(seen: FlushSeen): Judged {
     ...verdict,
     figures,
     asClaimed: lost.length > 0 ? [claimed] : [],
+    lost: lost.flatMap(({ orderId = [] }) => orderId),
     facts: verdict.verdict === 'held' ? [] : [facts],
   };
 }

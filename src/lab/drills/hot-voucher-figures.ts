@@ -3,8 +3,8 @@ import type { Facts } from '../../service/audit/facts.ts';
 import type { StockOfBuckets } from '../../service/inventory/shared/bucket-stock.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
-import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';
-import { auditedReasons, stormFigures, stormViolations, unsentTexts } from './storm-figures.ts';
+import { auditAll } from './audited.ts';
+import { judgeUnderFire, stormFigures } from './storm-figures.ts';
 import { answeredAt, hasSaleSince } from './try-times.ts';
 
 export interface HotSale {
@@ -30,19 +30,11 @@ export function judgeHotVoucher(sales: readonly HotSale[]): Judged {
     facts,
   );
   const figures = { ...storm, ...bucketFigures(sales) };
-  const verdict = drillVerdict(
-    audits.map(({ audit }) => audit.verdict),
-    {
-      broken: [...stormViolations(storm), ...bucketViolations(figures)],
-      audited: auditedReasons(audits),
-      missing: [...missing(sales), ...unsentTexts(storm)],
-    },
-  );
+  const wrong = { broken: bucketViolations(figures), missing: missing(sales) };
   return {
-    ...verdict,
+    ...judgeUnderFire(storm, audits, wrong),
     figures,
     faults: { 'kill instance': sum(sales, ({ kills }) => kills) },
-    facts: factsNotHeld(audits),
   };
 }
 

@@ -8,7 +8,7 @@ import { defaultShape } from '../environment/lab.ts';
 import { pauseServer } from '../faults/process.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import { auditAll, drillVerdict, factsNotHeld, findingsOf, notHeldTexts } from './audited.ts';
+import { auditAll, findingsOf, judgeAudits } from './audited.ts';
 import type { Drill } from './drill.ts';
 import { lockServiceOf, sellsWithout } from './lock-outages.ts';
 import { phaseOf, phaseTable } from './phases.ts';
@@ -104,20 +104,13 @@ function judge(crowds: readonly Crowd[], facts: readonly Facts[]): Judged {
     [`${rung} waiting`, waiting] as const,
     [`${rung} slowest answer ms`, slowestMs(attempts)] as const,
   ]);
+  const wrong = { broken: crowds.flatMap(brokenIn), missing: crowds.flatMap(missingIn) };
   return {
-    ...drillVerdict(
-      findings.map(({ finding }) => finding.verdict),
-      {
-        broken: crowds.flatMap(brokenIn),
-        audited: notHeldTexts(findings),
-        missing: crowds.flatMap(missingIn),
-      },
-    ),
+    ...judgeAudits(audits, wrong, findings),
     figures: Object.fromEntries(figures),
     tables: [
       phaseTable(crowds.map(({ rung, attempts }) => phaseOf(rung, '1 hung, 50 wait', attempts))),
     ],
-    facts: factsNotHeld(audits),
   };
 }
 

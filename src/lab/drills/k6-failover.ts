@@ -9,7 +9,7 @@ import { killServer, pauseServer, stopServer } from '../faults/process.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import { type K6Attempt, type K6Run, runK6 } from '../workload/k6.ts';
-import { auditAll, factsNotHeld } from './audited.ts';
+import { auditAll, keptOf } from './audited.ts';
 import type { Drill, DrillOptions } from './drill.ts';
 import { k6Figures, k6Verdict, voucherOf } from './k6-figures.ts';
 import { type Phase, phaseOf, phaseTable } from './phases.ts';
@@ -59,7 +59,7 @@ export const k6Failover: Drill = {
       ...k6Verdict(run, audits, missedFaults(plan(options.seed), attempts, played)),
       figures: k6Figures(run),
       tables: [phaseTable(phasesOfFaults(attempts, played), 'answered')],
-      facts: factsNotHeld(audits),
+      ...keptOf(audits),
     };
   },
 };

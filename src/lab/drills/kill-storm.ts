@@ -10,7 +10,7 @@ import { countBy } from '../stage/count-by.ts';
 import type { Stage } from '../stage/stage.ts';
 import { createVoucher } from '../workload/create-voucher.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
-import { auditAll, factsNotHeld } from './audited.ts';
+import { auditAll } from './audited.ts';
 import type { Drill } from './drill.ts';
 import { playStorm, type Role, stormFaults } from './storm-faults.ts';
 import { stormFigures, stormReasons } from './storm-figures.ts';
@@ -55,8 +55,7 @@ export const killStorm: Drill = {
     const figures = stormFigures(purchases, stage.tries, facts);
     const audits = auditAll(facts);
     const faults = countBy(kinds);
-    const judged = stormReasons(figures, faults, audits);
-    return { ...judged, figures: { ...figures }, faults, facts: factsNotHeld(audits) };
+    return { ...stormReasons(figures, faults, audits), figures: { ...figures }, faults };
   },
 };
 

@@ -11,7 +11,7 @@ import { hasAllOf } from '../environment/replication.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { changeOnce } from '../workload/change-sale.ts';
-import { auditAll, drillVerdict, factsNotHeld, findingsOf, notHeldTexts } from './audited.ts';
+import { auditAll, judgeAudits } from './audited.ts';
 import type { Drill } from './drill.ts';
 import { cutPreferred } from './promote-behind.ts';
 
@@ -56,16 +56,8 @@ export const pausedFailover: Drill = {
       failovers.push(await failOver(stage, cell, voucherId).finally(() => stage.lab.heal()));
       facts.push(await stage.facts(voucherId));
     }
-    const audits = auditAll(facts);
-    const verdict = drillVerdict(
-      audits.map(({ audit }) => audit.verdict),
-      {
-        broken: failovers.flatMap(violations),
-        audited: notHeldTexts(audits.flatMap(findingsOf)),
-        missing: failovers.flatMap(missing),
-      },
-    );
-    return { ...verdict, ...tableOf(failovers), facts: factsNotHeld(audits) };
+    const wrong = { broken: failovers.flatMap(violations), missing: failovers.flatMap(missing) };
+    return { ...judgeAudits(auditAll(facts), wrong), ...tableOf(failovers) };
   },
 };
 

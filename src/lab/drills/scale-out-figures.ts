@@ -2,8 +2,8 @@
 import type { Facts } from '../../service/audit/facts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
-import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';
-import { auditedReasons, stormFigures, stormViolations, unsentTexts } from './storm-figures.ts';
+import { auditAll } from './audited.ts';
+import { judgeUnderFire, stormFigures } from './storm-figures.ts';
 
 /** A worker that was killed with orders in hand. */
 export interface Killed {
@@ -42,21 +42,12 @@ export function judgeScaleOut(steps: readonly ScaleStep[]): Judged {
   );
   const { accepted, recorded, lost, usersWithTwoOrders } = figures;
   const audits = auditAll(all(({ facts }) => facts));
-  const verdict = drillVerdict(
-    audits.map(({ audit }) => audit.verdict),
-    {
-      broken: [...all(violations), ...stormViolations(figures)],
-      audited: auditedReasons(audits),
-      missing: [...all(missingParts), ...unsentTexts(figures)],
-    },
-  );
   return {
-    ...verdict,
+    ...judgeUnderFire(figures, audits, { broken: all(violations), missing: all(missingParts) }),
     figures: {
       ...Object.fromEntries(all(figuresOf)),
       ...{ accepted, recorded, lost, usersWithTwoOrders },
     },
-    facts: factsNotHeld(audits),
   };
 }
 

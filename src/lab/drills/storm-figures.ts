@@ -1,8 +1,14 @@
 /** What a storm cost, in numbers, and the verdict from them. Pure. */
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
-import type { Judged } from '../stage/result.ts';
 import { type Purchase, type Try, unresolved } from '../workload/steady-purchases.ts';
-import { type Audited, drillVerdict, findingText } from './audited.ts';
+import {
+  type Audited,
+  drillVerdict,
+  findingText,
+  type judgeAudits,
+  keptOf,
+  type Reasons,
+} from './audited.ts';
 import { isSale } from './try-times.ts';
 
 export interface StormFigures {
@@ -92,21 +98,34 @@ export function stormReasons(
   figures: StormFigures,
   faults: Readonly<Record<string, number>>,
   audits: readonly Audited[],
-): Pick<Judged, 'verdict' | 'reasons'> {
-  const broken = stormViolations(figures);
-  const audited = auditedReasons(audits);
+): ReturnType<typeof judgeUnderFire> {
   const missing = kinds.filter((kind) => !faults[kind]).map((kind) => `there was no ${kind}`);
   if (figures.accepted === 0) missing.push('nobody bought');
-  missing.push(...unsentTexts(figures));
-  const verdicts = audits.map(({ audit }) => audit.verdict);
-  return drillVerdict(verdicts, { broken, audited, missing });
+  return judgeUnderFire(figures, audits, { missing });
 }
 
+/** Purchases under fire, of many vouchers. @param more what else is wrong */
+export const judgeUnderFire = (
+  figures: StormFigures,
+  audits: readonly Audited[],
+  { broken = [], missing = [] }: Partial<Pick<Reasons, 'broken' | 'missing'>>,
+): ReturnType<typeof judgeAudits> => ({
+  ...drillVerdict(
+    audits.map(({ audit }) => audit.verdict),
+    {
+      broken: [...stormViolations(figures), ...broken],
+      audited: auditedReasons(audits),
+      missing: [...missing, ...unsentTexts(figures)],
+    },
+  ),
+  ...keptOf(audits),
+});
+
 /** A slow machine sends too few: that says nothing about the service. */
-export const unsentTexts = ({ unsent }: StormFigures): string[] =>
+const unsentTexts = ({ unsent }: StormFigures): string[] =>
   unsent === 0 ? [] : [`${unsent} purchases were not sent in time`];
 
-export function stormViolations(figures: StormFigures): string[] {
+function stormViolations(figures: StormFigures): string[] {
   const { sold, recorded, accepted, lost, usersWithTwoOrders } = figures;
   const isEqual = sold === recorded && recorded === accepted;
   const counts = [
@@ -121,7 +140,7 @@ export function stormViolations(figures: StormFigures): string[] {
 }
 
 /** The worst finding of each voucher whose audit did not hold. */
-export const auditedReasons = (audits: readonly Audited[]): string[] =>
+const auditedReasons = (audits: readonly Audited[]): string[] =>
   audits.filter(({ audit }) => audit.verdict !== 'held').map(describeAudit);
 
 function describeAudit({ facts, audit }: Audited): string {

@@ -4,8 +4,8 @@ import { countBy } from '../stage/count-by.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Purchase, Try } from '../workload/steady-purchases.ts';
 import type { Look } from '../workload/waiting-line.ts';
-import { auditAll, drillVerdict, factsNotHeld } from './audited.ts';
-import { auditedReasons, stormFigures, stormViolations, unsentTexts } from './storm-figures.ts';
+import { auditAll } from './audited.ts';
+import { judgeUnderFire, stormFigures } from './storm-figures.ts';
 import { isSale, sentAt } from './try-times.ts';
 
 /** About a place. */
@@ -32,16 +32,9 @@ export function judgeWaitingRoom(sales: readonly WaitedSale[]): Judged {
   const tries = sales.flatMap(ownTries);
   const storm = stormFigures(purchases, tries, facts, ['pass-required']);
   const figures = { ...storm, ...lineFigures(sales) };
-  const verdict = drillVerdict(
-    audits.map(({ audit }) => audit.verdict),
-    {
-      broken: [...stormViolations(storm), ...lineViolations(figures)],
-      audited: auditedReasons(audits),
-      missing: [...sales.flatMap(missing), ...unsentTexts(storm)],
-    },
-  );
+  const wrong = { broken: lineViolations(figures), missing: sales.flatMap(missing) };
   const faults = countBy(sales.flatMap(({ killed }) => killed));
-  return { ...verdict, figures, faults, facts: factsNotHeld(audits) };
+  return { ...judgeUnderFire(storm, audits, wrong), figures, faults };
 }
 
 export interface LineFigures {

@@ -4,24 +4,12 @@
  * drained and audited.
  */
 
-import {
-  type Audited,
-  auditAll,
-  drillVerdict,
-  factsNotHeld,
-  findingsOf,
-} from '../drills/audited.ts';
-import {
-  auditedReasons,
-  type StormFigures,
-  stormFigures,
-  stormViolations,
-  unsentTexts,
-} from '../drills/storm-figures.ts';
+import { type Audited, auditAll, findingsOf } from '../drills/audited.ts';
+import { judgeUnderFire, type StormFigures, stormFigures } from '../drills/storm-figures.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { countBy } from '../stage/count-by.ts';
 import type { Experiment } from '../stage/experiment.ts';
-import type { Judged, Table } from '../stage/result.ts';
+import type { Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { declaredCells, targets } from './cells.ts';
 import { type Coverage, coverageGaps, coverageOf, coverageTable } from './coverage.ts';
@@ -74,7 +62,6 @@ export const soak: Experiment<SoakOptions> = {
       figures: { ...counts, violations: violationsIn(audits), ...figures },
       tables: [coverageTable(coverage), faultTable(played)],
       faults: countBy(played.flatMap(({ injected }) => injected)),
-      facts: factsNotHeld(audits),
     };
   },
 };
@@ -139,12 +126,9 @@ export function soakReasons(
   audits: readonly Audited[],
   coverage: Coverage,
   isGated: boolean,
-): Pick<Judged, 'verdict' | 'reasons'> {
+): ReturnType<typeof judgeUnderFire> {
   const missing = isGated ? coverageGaps(coverage) : [];
   if (coverage.seen === 0) missing.push('no fault hit a request at its checkpoint');
   if (figures.accepted === 0) missing.push('nobody bought');
-  missing.push(...unsentTexts(figures));
-  const verdicts = audits.map(({ audit }) => audit.verdict);
-  const broken = stormViolations(figures);
-  return drillVerdict(verdicts, { broken, audited: auditedReasons(audits), missing });
+  return judgeUnderFire(figures, audits, { missing });
 }

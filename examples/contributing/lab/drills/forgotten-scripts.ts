@@ -1,7 +1,7 @@
 /** Redis forgets its scripts while the final rung sells: nobody may notice. */
 import { flushScripts } from '../faults/redis.ts';
 import { planPurchases } from '../workload/steady-purchases.ts';
-import { auditAll, drillVerdict, factsNotHeld, findingsOf, notHeldTexts } from './audited.ts';
+import { auditAll, judgeAudits } from './audited.ts';
 import type { Drill } from './drill.ts';
 import { isSale } from './try-times.ts';
 
@@ -25,10 +25,7 @@ export const forgottenScripts: Drill = {
     });
     const audits = auditAll([await stage.facts(voucherId)]);
     const sold = audits.reduce((sum, { facts }) => sum + facts.mysql.orders.length, 0);
-    const verdicts = audits.map(({ audit }) => audit.verdict);
-    const audited = notHeldTexts(audits.flatMap(findingsOf));
     const broken = sold === users ? [] : [`${sold} of ${users} users have an order`];
-    const judged = drillVerdict(verdicts, { broken, audited, missing: [] });
-    return { ...judged, figures: { sold }, facts: factsNotHeld(audits) };
+    return { ...judgeAudits(audits, { broken, missing: [] }), figures: { sold } };
   },
 };
