@@ -42,7 +42,7 @@ const abouts = {
   },
   atTimes: {
     en: 'purchases on one rung or two, while servers are broken and mended at given times',
-    zh: '对一个或两个方案持续下单，同时在给定的时刻破坏和修复服务器',
+    zh: '对一个或两个方案持续下单，同时在给定的时刻注入故障、再恢复',
   },
 } as const;
 
