@@ -238,7 +238,15 @@ describe('a changed sale', () => {
     'voucher 9: the stock is 2, and the operator set 5': { wantedStock: 5 },
     'voucher 9: a stock below what is sold was not refused': { isRefusedBelowSold: false },
   });
+  changed.is('violated', {
+    'voucher 9: the stock is 2, and the operator set 3': {
+      ...{ wantedStock: 3, changes: [{ state: 'refused', stock: 3 }] },
+    },
+  });
   changed.is('unknown', {
+    'voucher 9: a stock of 1 came after more was sold': {
+      ...{ wantedStock: 1, changes: [{ state: 'refused', stock: 1 }] },
+    },
     'voucher 9: 1 of 2 changes were cut': { cuts: 1 },
     'voucher 9: nothing was killed beside the changes': { kills: 0 },
     'voucher 9: nobody asked while it was paused': { tries },
