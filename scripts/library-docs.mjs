@@ -34,7 +34,9 @@ function declarations(name) {
   };
   writeFileSync(settings, JSON.stringify(config));
   run('npx', '--yes', '@microsoft/api-extractor@7.60.1', 'run', '--local', '--config', settings);
-  const text = readFileSync(rollup, 'utf8').replace(/export \{ \}\s*$/, '');
+  const text = readFileSync(rollup, 'utf8')
+    .replaceAll('\r', '')
+    .replace(/export \{ \}\s*$/, '');
   return text.replaceAll(/^ +/gm, (indent) => indent.replaceAll('    ', '  ')).trim();
 }
 

@@ -132,7 +132,7 @@ const Environment = z.object({
   REDIS_SENTINELS: hostsAndPorts,
   /**
    * What an accepted order of the final rung survives. everysec: a killed Redis. always: a power
-   * cut too. replica: also the loss of the Redis that accepted it (docs/operations.md).
+   * cut too. replica: also the loss of the Redis that accepted it (docs/design.md).
    */
   ORDER_DURABILITY: z.enum(durabilities).default('always'),
   /**

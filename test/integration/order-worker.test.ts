@@ -239,7 +239,7 @@ describe('a poison entry', () => {
     ];
     await sale.record();
     await sale.expectConfirmed(before, after);
-    // Not even its user: docs/operations.md says what the user sees.
+    // Not even its user: docs/design.md says what the user sees.
     const failed = { status: 'failed', reason: 'undeliverable', userId: '0' };
     expect(await sale.find(bad)).toMatchObject(failed);
     expect(await stocks()).toEqual([1, 1]);

@@ -1,7 +1,7 @@
 /**
  * Transfers of stock between the buckets of a voucher, and the proof that all of them are empty.
  * Each step is a script that may run twice, and a transfer that another process left half-way is
- * finished by the next one that sees it (docs/operations.md, "A hot voucher").
+ * finished by the next one that sees it (docs/design.md, "A hot voucher").
  */
 import type { Redis } from 'ioredis';
 import type { KnownEpoch } from '../../connections/known-epoch.ts';
