@@ -2,8 +2,7 @@
  * The demo: the point in four rushes, then the whole ladder: rung by rung, every interleaving
  * of two buyers, and race by race.
  */
-import { type OrdersOfRung, ordersOf } from '../lab/choices/all-orders.ts';
-import { rungsWithOrders } from '../lab/choices/set-up.ts';
+
 import { database, json, language } from '../lab/commands/options.ts';
 import { commandRow, commandText, type Given } from '../lab/commands/row.ts';
 import {
@@ -25,8 +24,10 @@ import {
 } from '../lab/environment/session.ts';
 import { startedSpares } from '../lab/environment/stores.ts';
 import type { WorkFolders } from '../lab/environment/work-folders.ts';
-import { raceOn } from '../lab/races/race-on.ts';
-import type { PlayedRace } from '../lab/races/race-verdict.ts';
+import { type OrdersOfRung, ordersOf } from '../lab/play/all-orders.ts';
+import { raceOn } from '../lab/play/race-on.ts';
+import type { PlayedRace } from '../lab/play/race-verdict.ts';
+import { rungsWithOrders } from '../lab/play/set-up.ts';
 import {
   demoHead,
   headline,

@@ -1,14 +1,15 @@
 /** `race`: a famous one, the choices of a person, or every interleaving of two buyers. */
-import { allOrdersExperiment } from '../lab/choices/all-orders.ts';
-import { choicesByHand } from '../lab/choices/by-hand.ts';
-import { choicesOptions, famousRaces } from '../lab/choices/famous-races.ts';
-import { rungsWithOrders } from '../lab/choices/set-up.ts';
+
 import { plannedRace } from '../lab/commands/planned.ts';
 import { commandText, type Given } from '../lab/commands/row.ts';
 import { raceRow } from '../lab/commands/rows.ts';
 import type { WorkFolders } from '../lab/environment/work-folders.ts';
 import { labError } from '../lab/errors.ts';
-import { raceNames, schedules } from '../lab/races/schedules.ts';
+import { allOrdersExperiment } from '../lab/play/all-orders.ts';
+import { choicesByHand } from '../lab/play/by-hand.ts';
+import { choicesOptions, famousRaces } from '../lab/play/famous-races.ts';
+import { raceNames, schedules } from '../lab/play/schedules.ts';
+import { rungsWithOrders } from '../lab/play/set-up.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { command } from './command.ts';
 import { print } from './output.ts';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { json, language } from '../lab/commands/options.ts';
 import { commandRow } from '../lab/commands/row.ts';
 import { labError } from '../lab/errors.ts';
-import type { RaceResult } from '../lab/races/race-verdict.ts';
+import type { RaceResult } from '../lab/play/race-verdict.ts';
 import { ladderRows, ladderText } from '../lab/report/ladder-tables.ts';
 import { raceText } from '../lab/report/race-text.ts';
 import { command } from './command.ts';

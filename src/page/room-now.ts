@@ -1,5 +1,5 @@
 /** What a page is told of the room. */
-import type { Outcome, OutcomeSeen } from '../lab/choices/outcomes.ts';
+import type { Outcome, OutcomeSeen } from '../lab/play/outcomes.ts';
 
 /** Of all learners, on one rung. */
 export interface RungTally {

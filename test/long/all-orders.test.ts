@@ -1,7 +1,7 @@
 /** Every order of two buyers on every rung of chapters 1 to 4, with the locks of every server. */
 import { expect, test } from 'vitest';
-import { allOrdersExperiment } from '../../src/lab/choices/all-orders.ts';
-import { rungsWithOrders } from '../../src/lab/choices/set-up.ts';
+import { allOrdersExperiment } from '../../src/lab/play/all-orders.ts';
+import { rungsWithOrders } from '../../src/lab/play/set-up.ts';
 import { play } from '../../src/lab/stage/runner.ts';
 import { theLab } from '../support/own-lab.ts';
 

@@ -1,7 +1,7 @@
 /** The order worker as a lane: killed, stopped, and asked for an order again, on real queues. */
 import { expect, onTestFinished, test } from 'vitest';
-import { choicesByHand } from '../../src/lab/choices/by-hand.ts';
 import { openConnections } from '../../src/lab/environment/lab-connections.ts';
+import { choicesByHand } from '../../src/lab/play/by-hand.ts';
 import type { StageEvent } from '../../src/lab/stage/events.ts';
 import { play } from '../../src/lab/stage/runner.ts';
 import { playedOn, rowsOf } from '../support/judged-drill.ts';

@@ -1,12 +1,12 @@
 /** Choices on real instances: each lane in a process of its own, every order played. */
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
-import { allOrdersExperiment } from '../../src/lab/choices/all-orders.ts';
-import { choicesByHand } from '../../src/lab/choices/by-hand.ts';
-import { famousRaces } from '../../src/lab/choices/famous-races.ts';
 import { asDatabaseRoot } from '../../src/lab/environment/database-root.ts';
-import { isAboutData } from '../../src/lab/races/race-verdict.ts';
-import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
+import { allOrdersExperiment } from '../../src/lab/play/all-orders.ts';
+import { choicesByHand } from '../../src/lab/play/by-hand.ts';
+import { famousRaces } from '../../src/lab/play/famous-races.ts';
+import { isAboutData } from '../../src/lab/play/race-verdict.ts';
+import { type RaceName, schedules } from '../../src/lab/play/schedules.ts';
 import type { Result } from '../../src/lab/stage/result.ts';
 import { readEpoch } from '../../src/service/connections/connections.ts';
 import { openPool } from '../../src/service/connections/mysql-pool.ts';

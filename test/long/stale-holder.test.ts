@@ -3,7 +3,7 @@
  * the second write.
  */
 import { describe, expect, test } from 'vitest';
-import { raceOn } from '../../src/lab/races/race-on.ts';
+import { raceOn } from '../../src/lab/play/race-on.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
 import { withStage } from '../../src/lab/stage/stage.ts';
 import { mysqlRefusals } from '../../src/service/audit/mysql-refusals.ts';

@@ -1,5 +1,5 @@
 /** The mutants of the locks: each removes one defence, and names the test that must notice. */
-import type { RaceName } from '../../src/lab/races/schedules.ts';
+import type { RaceName } from '../../src/lab/play/schedules.ts';
 import { exercises } from '../../src/lab/workshop/exercises.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import type { ClauseName } from '../contracts/lock.ts';

@@ -6,8 +6,8 @@
 import { type RaceOnRung, rushes, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import type { RunRequest } from '../../src/lab/drills/run-rung.ts';
 import { type MutantName, mutantNames, mutants } from '../../src/lab/mutants/mutants.ts';
-import { claimOn } from '../../src/lab/races/race-verdict.ts';
-import { schedules } from '../../src/lab/races/schedules.ts';
+import { claimOn } from '../../src/lab/play/race-verdict.ts';
+import { schedules } from '../../src/lab/play/schedules.ts';
 import { storyOf } from '../../src/lab/report/story-lines.ts';
 import { claimOf } from '../../src/service/ladder/claims.ts';
 import { ladder } from '../../src/service/ladder/rungs.ts';

@@ -1,11 +1,11 @@
 /** Choices without servers: the search for every order, who waits for whom, and the verdict. */
 import { describe, expect, test } from 'vitest';
-import { judgedCount, judgedOrders } from '../../src/lab/choices/all-orders.ts';
-import { choicesOf, everyOrder, type Walk } from '../../src/lab/choices/explore.ts';
-import { LaneLocks } from '../../src/lab/choices/lane-locks.ts';
-import { actOf, choicesIn, lanesOf } from '../../src/lab/choices/letters.ts';
-import { stopsOf } from '../../src/lab/choices/set-up.ts';
 import { labError } from '../../src/lab/errors.ts';
+import { judgedCount, judgedOrders } from '../../src/lab/play/all-orders.ts';
+import { choicesOf, everyOrder, type Walk } from '../../src/lab/play/explore.ts';
+import { LaneLocks } from '../../src/lab/play/lane-locks.ts';
+import { actOf, choicesIn, lanesOf } from '../../src/lab/play/letters.ts';
+import { stopsOf } from '../../src/lab/play/set-up.ts';
 import type { HistoryEvent } from '../../src/service/trace/history.ts';
 import { withCode } from '../support/basics.ts';
 

@@ -3,15 +3,15 @@ import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { allRaces, defaults, rushes, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import { isAsClaimed, isStarved } from '../../src/lab/drills/run-rung.ts';
-import { parsePause } from '../../src/lab/races/pauses.ts';
-import { claimOn } from '../../src/lab/races/race-verdict.ts';
+import { parsePause } from '../../src/lab/play/pauses.ts';
+import { claimOn } from '../../src/lab/play/race-verdict.ts';
 import {
   laneOf,
   raceNames,
   type Schedule,
   schedules,
   serversLane,
-} from '../../src/lab/races/schedules.ts';
+} from '../../src/lab/play/schedules.ts';
 import { workerLane } from '../../src/lab/stage/lane-messages.ts';
 import { type Audit, audit, checks, unknownUnlessTried } from '../../src/service/audit/audit.ts';
 import { collectFacts } from '../../src/service/audit/collect.ts';

@@ -1,8 +1,8 @@
 /** What the build tells the page of the ladder: it shows real lines, and the counts of the docs. */
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { rungsWithOrders } from '../../src/lab/choices/set-up.ts';
-import { type RaceName, schedules } from '../../src/lab/races/schedules.ts';
+import { type RaceName, schedules } from '../../src/lab/play/schedules.ts';
+import { rungsWithOrders } from '../../src/lab/play/set-up.ts';
 import { outageFaults, safetyFaults } from '../../src/lab/scoreboard/columns.ts';
 import type { LadderRow, Source } from '../../src/page/client/ladder-rows.ts';
 import type { Row } from '../../src/page/client/lane-rows.ts';

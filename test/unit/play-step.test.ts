@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Fault, Undo } from '../../src/lab/faults/fault.ts';
-import { playStep, type Scene } from '../../src/lab/races/play-step.ts';
+import { playStep, type Scene } from '../../src/lab/play/play-step.ts';
 import {
   killed,
   leaseOver,
@@ -17,8 +17,8 @@ import {
   recordedAnyway,
   timePasses,
   unreached,
-} from '../../src/lab/races/race-verdict.ts';
-import { expire, fault, kill, run, sigstop } from '../../src/lab/races/schedule.ts';
+} from '../../src/lab/play/race-verdict.ts';
+import { expire, fault, kill, run, sigstop } from '../../src/lab/play/schedule.ts';
 import type { Stage } from '../../src/lab/stage/stage.ts';
 import { someFolder } from '../support/basics.ts';
 

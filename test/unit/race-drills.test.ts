@@ -12,8 +12,8 @@ import {
   type PlayedStep,
   raceVerdict,
   unreached,
-} from '../../src/lab/races/race-verdict.ts';
-import { schedules } from '../../src/lab/races/schedules.ts';
+} from '../../src/lab/play/race-verdict.ts';
+import { schedules } from '../../src/lab/play/schedules.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';

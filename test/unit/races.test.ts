@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { endsWithinLease, type LockFaultName } from '../../src/lab/races/lock-faults.ts';
-import { type Pause, parsePause, pauseText } from '../../src/lab/races/pauses.ts';
+import { endsWithinLease, type LockFaultName } from '../../src/lab/play/lock-faults.ts';
+import { type Pause, parsePause, pauseText } from '../../src/lab/play/pauses.ts';
 import {
   killed,
   noEffect,
@@ -14,9 +14,9 @@ import {
   recordedAnyway,
   slow,
   unreached,
-} from '../../src/lab/races/race-verdict.ts';
-import { laneOf, type RaceName, type Schedule, schedules } from '../../src/lab/races/schedules.ts';
-import { waitingProcess } from '../../src/lab/races/waiting-process.ts';
+} from '../../src/lab/play/race-verdict.ts';
+import { laneOf, type RaceName, type Schedule, schedules } from '../../src/lab/play/schedules.ts';
+import { waitingProcess } from '../../src/lab/play/waiting-process.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import type { Stop } from '../../src/lab/stage/player.ts';

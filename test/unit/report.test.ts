@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { allRaces, defaults } from '../../src/lab/drills/demo-plan.ts';
 import type { Run, RunResult } from '../../src/lab/drills/run-rung.ts';
-import type { RaceResult } from '../../src/lab/races/race-verdict.ts';
+import type { RaceResult } from '../../src/lab/play/race-verdict.ts';
 import {
   demoHead,
   headline,

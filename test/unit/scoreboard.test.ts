@@ -8,8 +8,8 @@ import {
   outagesOf,
   sellsWithout,
 } from '../../src/lab/drills/lock-outages.ts';
-import type { PlayedRace } from '../../src/lab/races/race-verdict.ts';
-import { schedules } from '../../src/lab/races/schedules.ts';
+import type { PlayedRace } from '../../src/lab/play/race-verdict.ts';
+import { schedules } from '../../src/lab/play/schedules.ts';
 import {
   cellSentence,
   mergedScoreboard,

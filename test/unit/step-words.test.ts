@@ -1,9 +1,9 @@
 /** The words of the steps of a race: true on every rung, and in both languages. */
 import { describe, expect, test } from 'vitest';
 import { shortRaces } from '../../src/lab/drills/demo-plan.ts';
-import * as verdict from '../../src/lab/races/race-verdict.ts';
-import { type RaceResult, waits } from '../../src/lab/races/race-verdict.ts';
-import { type Schedule, schedules } from '../../src/lab/races/schedules.ts';
+import * as verdict from '../../src/lab/play/race-verdict.ts';
+import { type RaceResult, waits } from '../../src/lab/play/race-verdict.ts';
+import { type Schedule, schedules } from '../../src/lab/play/schedules.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
 import { placeWords, stepWords } from '../../src/lab/report/step-words.ts';
 import { columns } from '../../src/lab/report/wrap.ts';

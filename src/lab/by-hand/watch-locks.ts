@@ -5,10 +5,10 @@
 import { resourceOf } from '../../service/domain.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
-import { HistoryTail } from '../choices/history-tail.ts';
 import type { Lab } from '../environment/lab.ts';
 import { type LockKey, lockKeysOf } from '../environment/lock-keys.ts';
 import { zookeeperLocks } from '../environment/zookeeper-locks.ts';
+import { HistoryTail } from '../play/history-tail.ts';
 import type { LockOnServers } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
 import { percentiles } from '../workload/percentiles.ts';

@@ -7,7 +7,7 @@ import { flag, wholeNumber } from '../../service/operate/words.ts';
 import { languages } from '../../texts/texts.ts';
 import { databases, defaultDatabase } from '../environment/servers/database.ts';
 import { labError } from '../errors.ts';
-import { parsePause, pauseFormat } from '../races/pauses.ts';
+import { parsePause, pauseFormat } from '../play/pauses.ts';
 import { wrap } from '../report/wrap.ts';
 import { entry, named } from './row.ts';
 

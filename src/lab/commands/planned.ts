@@ -7,9 +7,9 @@ import { type FaultStep, scriptOf, scriptText } from '../by-hand/fault-script.ts
 import { type DrillName, drills } from '../drills/drills.ts';
 import type { Database } from '../environment/servers/database.ts';
 import { labError } from '../errors.ts';
-import { raceExperiment } from '../races/race-on.ts';
-import type { PlayedRace } from '../races/race-verdict.ts';
-import type { RaceName } from '../races/schedules.ts';
+import { raceExperiment } from '../play/race-on.ts';
+import type { PlayedRace } from '../play/race-verdict.ts';
+import type { RaceName } from '../play/schedules.ts';
 import type { OwnReport, Planned } from '../report/experiment-report.ts';
 import { withoutFacts } from '../report/facts-files.ts';
 import { fileLine, reportLine } from '../report/file-words.ts';

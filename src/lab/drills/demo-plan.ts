@@ -6,7 +6,7 @@ import { claimOf } from '../../service/ladder/claims.ts';
 import { type Circumstance, circumstances, type Rung } from '../../service/ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
-import { type RaceName, raceNames, type Schedule, schedules } from '../races/schedules.ts';
+import { type RaceName, raceNames, type Schedule, schedules } from '../play/schedules.ts';
 import type { RunRequest } from './run-rung.ts';
 
 export const defaults = {

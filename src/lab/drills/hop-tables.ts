@@ -1,7 +1,7 @@
 /** The tables of `accepted-is-not-sold`: each hop, and the comparison of the course notes. */
 import type { RungName } from '../../service/ladder/rungs.ts';
 import { isOutsider } from '../outsiders/with-outsiders.ts';
-import type { RaceName } from '../races/schedules.ts';
+import type { RaceName } from '../play/schedules.ts';
 import type { Table } from '../stage/result.ts';
 import { type Hop, redeliveredAt } from './hops.ts';
 

@@ -1,6 +1,6 @@
 /** What became of the accepted orders after a kill at one hop of their way. Pure. */
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
-import type { RaceName } from '../races/schedules.ts';
+import type { RaceName } from '../play/schedules.ts';
 
 /**
  * How long a queue may take in the end. BullMQ looks for stalled jobs every 30 seconds, must see

@@ -15,8 +15,8 @@ import {
   slow,
   unclaimed,
   unreached,
-} from '../races/race-verdict.ts';
-import { type Schedule, schedules } from '../races/schedules.ts';
+} from '../play/race-verdict.ts';
+import { type Schedule, schedules } from '../play/schedules.ts';
 import type { Judged } from '../stage/result.ts';
 import { drillVerdict } from './audited.ts';
 import { type RaceLoad, salesAfter } from './race-load.ts';

@@ -5,10 +5,10 @@
 import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
-import { playRace, type RaceUnderLoad, raceSettings } from '../races/play-race.ts';
-import type { PlayedRace } from '../races/race-verdict.ts';
-import type { RaceName } from '../races/schedules.ts';
-import { replayWhileTooSlow } from '../races/until-known.ts';
+import { playRace, type RaceUnderLoad, raceSettings } from '../play/play-race.ts';
+import type { PlayedRace } from '../play/race-verdict.ts';
+import type { RaceName } from '../play/schedules.ts';
+import { replayWhileTooSlow } from '../play/until-known.ts';
 import type { Bilingual, Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Drill } from './drill.ts';

@@ -2,7 +2,7 @@
  * The load beside a race in a drill: other users buy the same voucher through nginx at a steady
  * rate, each with one request, before the race, while it is played, and after it.
  */
-import { firstLoadUser } from '../races/race-verdict.ts';
+import { firstLoadUser } from '../play/race-verdict.ts';
 import type { Stage } from '../stage/stage.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { type Phase, phaseOf } from './phases.ts';

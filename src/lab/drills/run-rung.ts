@@ -31,7 +31,7 @@ export interface RunRequest extends ServiceShape {
   readonly retries: number;
   /** Every tenth user sends so many requests at once; the others send one. */
   readonly requestsPerEagerUser: number;
-  /** Pauses at checkpoints: `after-check:1:500` (races/pauses.ts). */
+  /** Pauses at checkpoints: `after-check:1:500` (play/pauses.ts). */
   readonly pauses: readonly string[];
 }
 

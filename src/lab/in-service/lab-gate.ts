@@ -10,7 +10,7 @@ import { problem } from '../../service/http/problems.ts';
 import type { Service } from '../../service/http/service.ts';
 import { installGate } from '../../service/trace/checkpoints.ts';
 import { record } from '../../service/trace/history.ts';
-import { type Pause, parsePause, pauseFormat, pauseRequests } from '../races/pauses.ts';
+import { type Pause, parsePause, pauseFormat, pauseRequests } from '../play/pauses.ts';
 import { type Lane, meetPlayer } from './meet-player.ts';
 import { isOfWorkers, meetAsWorker } from './worker-lane.ts';
 

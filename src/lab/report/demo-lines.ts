@@ -1,9 +1,9 @@
 /** The demo's output: one result at a time, for an 80-column terminal. */
 import { type Language, texts } from '../../texts/texts.ts';
-import type { OrdersOfRung } from '../choices/all-orders.ts';
 import type { defaults } from '../drills/demo-plan.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
-import type { RaceResult } from '../races/race-verdict.ts';
+import type { OrdersOfRung } from '../play/all-orders.ts';
+import type { RaceResult } from '../play/race-verdict.ts';
 import { failedFindings } from './sentences.ts';
 import { headlineTable } from './story-lines.ts';
 import { atRight, padded, verdictWords } from './verdict-words.ts';

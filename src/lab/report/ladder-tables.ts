@@ -4,7 +4,7 @@ import { type Circumstance, circumstances, type Rung } from '../../service/ladde
 import { ladder, rungNames } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import { allRaces } from '../drills/demo-plan.ts';
-import { type RaceName, raceNames, type Schedule, schedules } from '../races/schedules.ts';
+import { type RaceName, raceNames, type Schedule, schedules } from '../play/schedules.ts';
 import { markdownTable } from './markdown-table.ts';
 import { wrap } from './wrap.ts';
 

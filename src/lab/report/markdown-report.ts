@@ -1,6 +1,6 @@
 /** A run folder's report as Markdown. */
 import type { Run } from '../drills/run-rung.ts';
-import type { RaceResult } from '../races/race-verdict.ts';
+import type { RaceResult } from '../play/race-verdict.ts';
 import { ordersLine } from './demo-lines.ts';
 import { raceText } from './race-text.ts';
 import type { Report } from './report.ts';

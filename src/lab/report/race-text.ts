@@ -1,8 +1,8 @@
 /** A race in lanes, one line for each step, for an 80-column terminal. */
 import { isRungName } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
-import { type PlayedStep, type RaceResult, waits } from '../races/race-verdict.ts';
-import { schedules } from '../races/schedules.ts';
+import { type PlayedStep, type RaceResult, waits } from '../play/race-verdict.ts';
+import { schedules } from '../play/schedules.ts';
 import { proofText } from './sentences.ts';
 import { placeWords, stepWords } from './step-words.ts';
 import { padded, verdictWords } from './verdict-words.ts';

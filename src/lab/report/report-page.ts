@@ -2,9 +2,9 @@
 import { html, raw } from 'hono/html';
 import { ladder } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
-import type { OrdersOfRung } from '../choices/all-orders.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
-import type { RaceResult } from '../races/race-verdict.ts';
+import type { OrdersOfRung } from '../play/all-orders.ts';
+import type { RaceResult } from '../play/race-verdict.ts';
 import { colours } from './colours.ts';
 import type { Report } from './report.ts';
 import { auditLines, claimSentence, proofLines } from './sentences.ts';

@@ -1,7 +1,8 @@
 /** The content of a report: the runs and races of one command, with the time and the machine. */
-import type { OrdersOfRung } from '../choices/all-orders.ts';
+
 import type { Run } from '../drills/run-rung.ts';
-import type { PlayedRace } from '../races/race-verdict.ts';
+import type { OrdersOfRung } from '../play/all-orders.ts';
+import type { PlayedRace } from '../play/race-verdict.ts';
 
 export interface RunRecord {
   readonly command: string;

@@ -6,9 +6,9 @@ import type { RefusalReason } from '../../service/domain.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { StepPlace } from '../../texts/text.ts';
 import { type Language, texts } from '../../texts/texts.ts';
-import type { PlayedStep, RaceResult } from '../races/race-verdict.ts';
-import { schedules } from '../races/schedules.ts';
-import { stepPlaceOf } from '../races/step-place.ts';
+import type { PlayedStep, RaceResult } from '../play/race-verdict.ts';
+import { schedules } from '../play/schedules.ts';
+import { stepPlaceOf } from '../play/step-place.ts';
 
 type Shown = Pick<RaceResult, 'race' | 'rung' | 'verdict' | 'waitsFor'>;
 

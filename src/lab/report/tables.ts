@@ -3,7 +3,7 @@ import Table from 'cli-table3';
 import type { Language } from '../../texts/texts.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import { serialPairs } from '../drills/serial-costs.ts';
-import type { RaceResult } from '../races/race-verdict.ts';
+import type { RaceResult } from '../play/race-verdict.ts';
 import { verdictWords } from './verdict-words.ts';
 
 const none = Object.fromEntries(

@@ -15,7 +15,7 @@ import {
   wrongIn,
 } from '../drills/expectations.ts';
 import { judgedFindings, type LockOutage } from '../drills/lock-outages.ts';
-import { isAboutData, type PlayedRace } from '../races/race-verdict.ts';
+import { isAboutData, type PlayedRace } from '../play/race-verdict.ts';
 
 export interface BrokenPromise {
   readonly check: CheckName;

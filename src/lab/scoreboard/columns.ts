@@ -4,7 +4,7 @@ import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts'
 import { texts } from '../../texts/texts.ts';
 import type { Away, OutagePlan } from '../drills/lock-outages.ts';
 import { lockServiceOf, outagesOf } from '../drills/lock-outages.ts';
-import { raceNames, schedules } from '../races/schedules.ts';
+import { raceNames, schedules } from '../play/schedules.ts';
 
 /**
  * Every lock that asks servers. A rung that lets a user buy several times shows nothing new: its

@@ -4,7 +4,7 @@ import type { RungName } from '../../service/ladder/rungs.ts';
 import { allRaces } from '../drills/demo-plan.ts';
 import type { Away, OutagePlan } from '../drills/lock-outages.ts';
 import type { Network } from '../environment/servers/service.ts';
-import { type RaceName, schedules } from '../races/schedules.ts';
+import { type RaceName, schedules } from '../play/schedules.ts';
 import { outageFaults, outagePlanOf, safetyFaults, scoredRungs } from './columns.ts';
 
 export interface Chosen {

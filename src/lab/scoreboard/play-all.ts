@@ -2,7 +2,7 @@
 import { auditAll } from '../drills/audited.ts';
 import { sellThrough } from '../drills/lock-outages.ts';
 import { defaultShape, type Lab, type Progress } from '../environment/lab.ts';
-import { raceOn } from '../races/race-on.ts';
+import { raceOn } from '../play/race-on.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Judged } from '../stage/result.ts';
 import { type Stage, withStage } from '../stage/stage.ts';

@@ -1,10 +1,10 @@
 /** What the viewer predicts before a play, and what he sees after it. */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { OrdersOfRung } from '../../lab/choices/all-orders.ts';
-import { isLaneName, type Outcome, outcomesFor } from '../../lab/choices/outcomes.ts';
-import type { Choice } from '../../lab/choices/places.ts';
-import type { SaleKind } from '../../lab/choices/set-up.ts';
+import type { OrdersOfRung } from '../../lab/play/all-orders.ts';
+import { isLaneName, type Outcome, outcomesFor } from '../../lab/play/outcomes.ts';
+import type { Choice } from '../../lab/play/places.ts';
+import type { SaleKind } from '../../lab/play/set-up.ts';
 import { connection, isLearner, send } from './api.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { isDone, isOver, lettersOf, type PlayView, soldIn } from './model.ts';

@@ -1,5 +1,5 @@
 /** The ends of the lanes: what each can do next, and what can be broken. */
-import { actOf } from '../../lab/choices/letters.ts';
+import { actOf } from '../../lab/play/letters.ts';
 import { workerLane } from '../../lab/stage/lane-messages.ts';
 import { faultsIn } from './faults.ts';
 import { ladderRow } from './ladder-rows.ts';

@@ -1,7 +1,7 @@
 /** What the page knows of the ladder: put here by the build (scripts/page.mjs). */
 
-import type { RaceChoices } from '../../lab/choices/famous-races.ts';
-import type { SaleKind } from '../../lab/choices/set-up.ts';
+import type { RaceChoices } from '../../lab/play/famous-races.ts';
+import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { CheckName } from '../../service/domain.ts';
 import type { Reason } from '../../service/ladder/reasons.ts';
 import type { Circumstance, Rung } from '../../service/ladder/rung.ts';

@@ -1,7 +1,7 @@
 /** The Ladder view: every rung, what it claims, and what the viewer saw there. */
 
 import { signal } from '@preact/signals';
-import { lanesOf } from '../../lab/choices/letters.ts';
+import { lanesOf } from '../../lab/play/letters.ts';
 import { type FamousRace, type LadderRow, ladderRows } from './ladder-rows.ts';
 import { mayBegin, mayPlay } from './learner.ts';
 import { type Known, known } from './predictions.ts';

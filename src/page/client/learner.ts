@@ -1,5 +1,5 @@
 /** What a learner of a room is not offered: it would hit the plays of others. */
-import { disturbsOnlyItsOwnPlay } from '../../lab/choices/letters.ts';
+import { disturbsOnlyItsOwnPlay } from '../../lab/play/letters.ts';
 import { isLearner } from './api.ts';
 import type { FamousRace, LadderRow } from './ladder-rows.ts';
 

@@ -1,7 +1,7 @@
 /** The page: its head, its views, and its keys. */
 import { effect, signal } from '@preact/signals';
 import { render } from 'preact';
-import { choicesIn } from '../../lab/choices/letters.ts';
+import { choicesIn } from '../../lab/play/letters.ts';
 import { recordedId } from '../../lab/report/replay-file.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { connection, enter, followEvents, hadLab, isLearner, problem, room, send } from './api.ts';

@@ -3,8 +3,8 @@
  * are this fold with another cursor.
  */
 
-import { actOf, choicesIn } from '../../lab/choices/letters.ts';
-import { ordersIn } from '../../lab/choices/outcomes.ts';
+import { actOf, choicesIn } from '../../lab/play/letters.ts';
+import { ordersIn } from '../../lab/play/outcomes.ts';
 import {
   answerLost,
   type BrokenPromise,

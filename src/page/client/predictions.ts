@@ -1,11 +1,6 @@
 /** What the viewer predicted and saw on each rung. It is kept in his browser alone. */
 import { signal } from '@preact/signals';
-import {
-  isLaneName,
-  type Outcome,
-  type OutcomeSeen,
-  outcomeIn,
-} from '../../lab/choices/outcomes.ts';
+import { isLaneName, type Outcome, type OutcomeSeen, outcomeIn } from '../../lab/play/outcomes.ts';
 import { tellPrediction } from './api.ts';
 import type { Row } from './lane-rows.ts';
 import type { PlayView } from './model.ts';

@@ -1,6 +1,6 @@
 /** Why a promise broke in a play: the ladder's reason for what its choices did. */
 
-import { actOf } from '../../lab/choices/letters.ts';
+import { actOf } from '../../lab/play/letters.ts';
 import { workerLane } from '../../lab/stage/lane-messages.ts';
 import type { CheckName } from '../../service/domain.ts';
 import type { Reason } from '../../service/ladder/reasons.ts';

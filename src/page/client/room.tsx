@@ -2,13 +2,13 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { encode } from 'uqr';
-import { laneNames } from '../../lab/choices/letters.ts';
+import { laneNames } from '../../lab/play/letters.ts';
 import {
   isLaneName,
   type Outcome,
   type OutcomeSeen,
   outcomesFor,
-} from '../../lab/choices/outcomes.ts';
+} from '../../lab/play/outcomes.ts';
 import type { RoomNow, RungTally } from '../room-now.ts';
 import { connection, isLearner, joinRoom, room, send } from './api.ts';
 import { playRung } from './ladder.tsx';

@@ -1,6 +1,6 @@
 /** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
 import { arrivals, whyNot } from '../../lab/by-hand/break-choice.ts';
-import { lanesOf } from '../../lab/choices/letters.ts';
+import { lanesOf } from '../../lab/play/letters.ts';
 import { drillRows } from './drill-rows.ts';
 import { cursor } from './event-log.ts';
 import { ladderRow, ladderRows } from './ladder-rows.ts';

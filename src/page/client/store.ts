@@ -1,7 +1,7 @@
 /** The state of the page: what the viewer looks at, and what he asks for. */
 import { computed, effect, signal } from '@preact/signals';
 import type { BreakChoice } from '../../lab/by-hand/break-choice.ts';
-import { actOf, lettersMax } from '../../lab/choices/letters.ts';
+import { actOf, lettersMax } from '../../lab/play/letters.ts';
 import { connection, send } from './api.ts';
 import { world } from './event-log.ts';
 import { faultsIn } from './faults.ts';

@@ -1,7 +1,7 @@
 /** The sentences of the page in English. */
 import type { Arrivals } from '../../lab/by-hand/break-choice.ts';
-import type { LaneName, OutcomeSeen } from '../../lab/choices/outcomes.ts';
-import type { SaleKind } from '../../lab/choices/set-up.ts';
+import type { LaneName, OutcomeSeen } from '../../lab/play/outcomes.ts';
+import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { FaultWords } from '../../lab/report/fault-words.ts';
 import { markText } from '../../lab/report/fault-words.ts';
 import type { PartState, Reading } from '../../lab/stage/events.ts';

@@ -3,9 +3,6 @@
  * limits of a person who thinks; afterwards it is as it was.
  */
 
-import { serveLanes } from '../../lab/choices/judged-play.ts';
-import { laneNames } from '../../lab/choices/letters.ts';
-import { type RowWaits, withRowWaits } from '../../lab/choices/row-waits.ts';
 import {
   asDatabaseRoot,
   restoreSettings,
@@ -14,6 +11,9 @@ import {
 import { Lab } from '../../lab/environment/lab.ts';
 import { alone, type Work, withLab } from '../../lab/environment/session.ts';
 import { labError } from '../../lab/errors.ts';
+import { serveLanes } from '../../lab/play/judged-play.ts';
+import { laneNames } from '../../lab/play/letters.ts';
+import { type RowWaits, withRowWaits } from '../../lab/play/row-waits.ts';
 import { emitter, type Reader } from '../../lab/stage/events.ts';
 import { type Stage, withStage } from '../../lab/stage/stage.ts';
 

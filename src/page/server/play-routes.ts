@@ -1,7 +1,7 @@
 /** The commands of a play, and its events. */
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { choicesIn, laneNames, lettersMax } from '../../lab/choices/letters.ts';
+import { choicesIn, laneNames, lettersMax } from '../../lab/play/letters.ts';
 import { isRungName } from '../../service/ladder/rungs.ts';
 import { eventStream } from './event-stream.ts';
 import type { NewPlay, Plays } from './plays.ts';

@@ -1,12 +1,12 @@
 /** What the viewers play: each has a feed of events, and one play in each of its views. */
 
 import { Mutex, Semaphore } from 'async-mutex';
-import { countOrders, type OrdersOfRung } from '../../lab/choices/all-orders.ts';
-import { type JudgedPlay, judgedPlay, type PlayRequest } from '../../lab/choices/judged-play.ts';
-import { choicesIn, hasFaults, lanesOf } from '../../lab/choices/letters.ts';
-import type { Choice } from '../../lab/choices/places.ts';
-import { ChoicePlay } from '../../lab/choices/play.ts';
 import { labError } from '../../lab/errors.ts';
+import { countOrders, type OrdersOfRung } from '../../lab/play/all-orders.ts';
+import { type JudgedPlay, judgedPlay, type PlayRequest } from '../../lab/play/judged-play.ts';
+import { choicesIn, hasFaults, lanesOf } from '../../lab/play/letters.ts';
+import type { Choice } from '../../lab/play/places.ts';
+import { ChoicePlay } from '../../lab/play/play.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { Feed } from './feed.ts';

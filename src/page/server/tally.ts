@@ -1,5 +1,5 @@
 /** What the learners predicted on each rung, and what they saw: counts only, no names. */
-import { type Outcome, type OutcomeSeen, outcomeIn } from '../../lab/choices/outcomes.ts';
+import { type Outcome, type OutcomeSeen, outcomeIn } from '../../lab/play/outcomes.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import type { RungTally } from '../room-now.ts';
 

@@ -118,7 +118,7 @@ export interface Rung {
   readonly retries?: number;
   /**
    * Pauses of the rush that show the rung's fault every time: `before-commit:1:500`
-   * (lab/races/pauses.ts).
+   * (lab/play/pauses.ts).
    */
   readonly pauses: readonly string[];
   readonly breaks: readonly Break[];

@@ -7,9 +7,9 @@ import { endLeaseIn } from '../environment/ask-instance.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { Undo } from '../faults/fault.ts';
 import { killProcess, pauseProcess, stopServer } from '../faults/process.ts';
-import { injectWatched } from '../races/inject-watched.ts';
 import type { PlayedLane } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
+import { injectWatched } from './inject-watched.ts';
 import { lockClients } from './lock-clients.ts';
 
 export class PlayFaults {

@@ -4,8 +4,8 @@ import type { Facts } from '../../service/audit/facts.ts';
 import { evidenceOf } from '../../service/audit/finding.ts';
 import type { CheckName } from '../../service/domain.ts';
 import { evidenceText } from '../../texts/evidence.ts';
-import { isAboutData } from '../races/race-verdict.ts';
 import type { JudgedPromises } from '../stage/events.ts';
+import { isAboutData } from './race-verdict.ts';
 
 /** What no later step of a play makes right again. */
 const lasting: readonly CheckName[] = ['one-order-per-user', 'no-oversell'];

@@ -2,7 +2,7 @@
  * Famous races as choices: the same schedule by hand, short enough for a link. Those that are
  * missing need a fault that is no choice.
  */
-import type { RaceName } from '../races/schedules.ts';
+import type { RaceName } from './schedules.ts';
 
 export interface RaceChoices {
   readonly choices: string;

@@ -10,12 +10,12 @@ import type { HistoryEvent } from '../../service/trace/history.ts';
 import { labError } from '../errors.ts';
 import type { Undo, WatchedFault } from '../faults/fault.ts';
 import { restartServer, stopWorkers } from '../faults/process.ts';
-import { injectWatched } from '../races/inject-watched.ts';
-import { lockProbe } from '../races/lock-probe.ts';
 import type { LaneEvent } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
+import { injectWatched } from './inject-watched.ts';
+import { lockProbe } from './lock-probe.ts';
 import type { LanePosition } from './places.ts';
 
 const backWithinMs = 15_000;

@@ -7,12 +7,12 @@ import type { CheckName } from '../../service/domain.ts';
 import { claimOf } from '../../service/ladder/claims.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { labError } from '../errors.ts';
-import { isAboutData, ordinaryRefusals } from '../races/race-verdict.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Walk } from './explore.ts';
 import { choicesIn, lanesOf } from './letters.ts';
 import type { Choice } from './places.ts';
 import { ChoicePlay } from './play.ts';
+import { isAboutData, ordinaryRefusals } from './race-verdict.ts';
 import type { RowWaits } from './row-waits.ts';
 import { Wire } from './wire.ts';
 
