@@ -51,7 +51,7 @@ const Recorded = z.object({
   race: z.string(),
   rung: z.string(),
   verdict: z.enum(['held', 'violated', 'unknown']),
-  steps: z.array(z.object({ lane: z.string(), text: z.string(), at: z.string() })).min(1),
+  steps: z.array(z.object({ lane: z.string(), place: z.object({ is: z.string() }) })).min(1),
 });
 
 function readRace(file: string): RaceResult {

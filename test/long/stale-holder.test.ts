@@ -3,6 +3,7 @@
  * the second write.
  */
 import { describe, expect, test } from 'vitest';
+import { placeWords } from '../../src/lab/play/place-words.ts';
 import { raceOn } from '../../src/lab/play/race-on.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
 import { withStage } from '../../src/lab/stage/stage.ts';
@@ -29,7 +30,7 @@ describe.each([
     expect(result.asClaimed, why).toBe(true); // So mutual exclusion broke, as the ladder claims.
     expect(result.facts.mysql.orders).toHaveLength(1);
     expect(mysqlRefusals(result.facts)).toEqual(refusals);
-    expect(result.steps.map(({ at }) => at)).toContain(reason);
+    expect(result.steps.map(({ place }) => placeWords(place, 'en'))).toContain(reason);
     const granted = result.facts.history?.filter(({ event }) => event === 'granted') ?? [];
     const fences = granted.slice(0, 2).map(({ fence }) => fence);
     expect(fences).toEqual(rung === 'fenced' ? ['1', '2'] : [undefined, undefined]);

@@ -1,6 +1,7 @@
 /** Facts and histories of one voucher, written by hand for the tests of the audit. */
+import type { Missed, ReachedPlace } from '../../src/lab/stage/place.ts';
 import type { Attempt, Facts, OrderRow } from '../../src/service/audit/facts.ts';
-import { checkpointNames } from '../../src/service/trace/checkpoints.ts';
+import { type CheckpointName, checkpointNames } from '../../src/service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../src/service/trace/history.ts';
 
 export const row = (id: string, userId: string): OrderRow => ({
@@ -119,3 +120,15 @@ function eventOf(line: string): HistoryEvent {
   if (isOneOf(checkpointNames, name)) return { ...order, event: 'checkpoint', checkpoint: name };
   throw new RangeError(`"${name}" is neither an event nor a checkpoint`);
 }
+
+/** Where a step of a race has left its lane. */
+export const standsAt = (checkpoint: CheckpointName): ReachedPlace => ({
+  ...{ is: 'at', checkpoint, instance: 'api-1' },
+});
+export const bought = (orderId: string): ReachedPlace => ({
+  ...{ is: 'answered', attempt: { outcome: 'accepted', orderId } },
+});
+export const told = (reason: string): ReachedPlace => ({
+  ...{ is: 'answered', attempt: { outcome: 'refused', reason } },
+});
+export const missed = (because: Missed): ReachedPlace => ({ is: 'missed', because });

@@ -174,7 +174,7 @@ describe('a fault at a hop of an order', () => {
     race: {
       ...{ race: 'worker-dies', title: '', rung: 'redis-list', shows: 'no-lost-orders' },
       ...{ verdict, claim, asClaimed: verdict === claim, steps: [], isSlow: false, stops: [] },
-      ...{ facts: seen, evidence: 'order 3 does not exist', waitsFor: 'store', alsoBroken: [] },
+      ...{ facts: seen, evidence: 'order 3 does not exist', alsoBroken: [] },
     },
     hop: {
       ...{ rung: 'redis-list', hop: 'worker-dies', asClaimed: verdict === claim },

@@ -8,21 +8,15 @@ import type { Lab } from '../../src/lab/environment/lab.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Fault, Undo } from '../../src/lab/faults/fault.ts';
 import { playStep, type Scene } from '../../src/lab/play/play-step.ts';
-import {
-  killed,
-  leaseOver,
-  locked,
-  noEffect,
-  outlastsLease,
-  recordedAnyway,
-  timePasses,
-  unreached,
-} from '../../src/lab/play/race-verdict.ts';
 import { expire, fault, kill, run, sigstop } from '../../src/lab/play/schedule.ts';
+import type { Done, Missed } from '../../src/lab/stage/place.ts';
 import type { Stage } from '../../src/lab/stage/stage.ts';
 import { someFolder } from '../support/basics.ts';
 
 const faultMs = 30;
+
+const done = (as: Done) => ({ place: { is: 'done', as }, asPlanned: true });
+const missed = (because: Missed) => ({ place: { is: 'missed', because }, asPlanned: false });
 
 /** Of a server whose data are put aside. */
 function keptFolder(): string {
@@ -66,9 +60,9 @@ const startEmpty = fault('start-empty', 'starts without its data', '');
 
 test('a restart within the lease is as planned, if anything is seen of it', async () => {
   const step = await playStep(restart, sceneWith(60_000));
-  expect(step).toMatchObject({ at: 'injected', asPlanned: true });
+  expect(step).toMatchObject(done('injected'));
   const unseen = await playStep(restart, sceneWith(60_000, 0, false));
-  expect(unseen).toMatchObject({ at: noEffect, asPlanned: false });
+  expect(unseen).toMatchObject(missed('no-effect'));
 });
 
 describe('the end of a lease', () => {
@@ -82,24 +76,24 @@ describe('the end of a lease', () => {
       stage: stageOf({}, async (fault) => fault.inject({} as unknown as Lab)),
     } as unknown as Scene);
 
-  test.each<[string, boolean[], boolean, string, boolean]>([
-    ['is seen when its key is gone', [true, false], false, leaseOver, true],
-    ['is the time of a lease, without a key', [false, false], true, timePasses, true],
-    ['did not come when the key is renewed', [true, true], true, locked, true],
-    ['was not waited for', [true, true], false, noEffect, false],
-  ])('%s', async (_, isLocked, isWaitedFor, at, asPlanned) => {
-    expect(await end(isLocked, isWaitedFor)).toMatchObject({ at, asPlanned });
+  test.each<[string, boolean[], boolean, object]>([
+    ['is seen when its key is gone', [true, false], false, done('lease-over')],
+    ['is the time of a lease, without a key', [false, false], true, done('time-passes')],
+    ['did not come when the key is renewed', [true, true], true, done('still-locked')],
+    ['was not waited for', [true, true], false, missed('no-effect')],
+  ])('%s', async (_, isLocked, isWaitedFor, is) => {
+    expect(await end(isLocked, isWaitedFor)).toMatchObject(is);
   });
 });
 
 test('a restart outlasts the lease when the lock answers again after it', async () => {
   const step = await playStep(restart, sceneWith(3 * faultMs, 4 * faultMs));
-  expect(step).toMatchObject({ at: outlastsLease, asPlanned: false });
+  expect(step).toMatchObject(missed('outlasts-the-lease'));
 });
 
 test('a server that is meant to stay away for longer than the lease may do so', async () => {
   const step = await playStep(startEmpty, sceneWith(faultMs / 2));
-  expect(step).toMatchObject({ at: 'injected', asPlanned: true });
+  expect(step).toMatchObject(done('injected'));
 });
 
 describe('a worker that a fault keeps from the database', () => {
@@ -107,12 +101,37 @@ describe('a worker that a fault keeps from the database', () => {
   const arrival = { checkpoint: 'recorded', instance: 'w-1' };
 
   test.each([
-    ['is as planned when no order is recorded', false, 'recorded', true],
-    ['says that the fault missed when the order is recorded', true, recordedAnyway, false],
-  ])('%s', async (_, isRecorded, at, asPlanned) => {
+    ['is as planned when no order is recorded', false, { place: { is: 'at' }, asPlanned: true }],
+    ['says that the fault missed when the order is recorded', true, missed('recorded-anyway')],
+  ])('%s', async (_, isRecorded, is) => {
     const player = { to: async () => ({ kind: 'paused', arrival }) };
     const scene = { player, isRecorded: () => isRecorded } as unknown as Scene;
-    expect(await playStep(step, scene)).toMatchObject({ at, asPlanned });
+    expect(await playStep(step, scene)).toMatchObject(is);
+  });
+});
+
+describe('a lane that runs to a place', () => {
+  const reach = (reached: object) =>
+    playStep(run('A', 'before-commit', '', '', { orUntil: ['before-release'] }), {
+      ...{ player: { to: async () => reached }, waitsFor: 'lock' },
+    } as unknown as Scene);
+  const at = (checkpoint: string) => ({
+    ...{ kind: 'paused', arrival: { checkpoint, instance: 'api-1' } },
+  });
+
+  test.each([
+    ['is as planned there', at('before-commit'), { is: 'at' }, true],
+    ['is not at the place that comes nearest', at('before-release'), { is: 'at' }, false],
+    ['is not when it waits', { kind: 'waits' }, { is: 'waits', on: 'lock' }, false],
+    ['is not when it is nowhere', { kind: 'slow' }, { is: 'missed', because: 'slow' }, false],
+    [
+      'is not when it is answered',
+      { kind: 'answered', attempt: { outcome: 'refused', reason: 'busy' } },
+      { is: 'answered', attempt: { reason: 'busy' } },
+      false,
+    ],
+  ])('%s', async (_, reached, place, asPlanned) => {
+    expect(await reach(reached)).toMatchObject({ place, asPlanned });
   });
 });
 
@@ -130,7 +149,7 @@ describe('a fault in the process of a lane that was answered before', () => {
     sigstop('A', 'stands still', ''),
     fault('cut-off', 'is cut off', '', 'A'),
   ] as const)('misses: %j', async (step) => {
-    expect(await playStep(step, scene)).toMatchObject({ at: unreached, asPlanned: false });
+    expect(await playStep(step, scene)).toMatchObject(missed('not-there'));
   });
 
   test('hits where the schedule means the process, and not the request', async () => {
@@ -141,6 +160,6 @@ describe('a fault in the process of a lane that was answered before', () => {
       return async () => {};
     };
     const living = { ...scene, stage: stageOf({ pidOf: () => pid }, inject) };
-    expect(await playStep(step, living)).toMatchObject({ at: killed, asPlanned: true });
+    expect(await playStep(step, living)).toMatchObject({ place: { is: 'dead' }, asPlanned: true });
   });
 });

@@ -7,18 +7,25 @@ import {
   playsVerdict,
 } from '../../src/lab/drills/race-drill-verdict.ts';
 import { loadPhases } from '../../src/lab/drills/race-load.ts';
-import {
-  outlastsLease,
-  type PlayedStep,
-  raceVerdict,
-  unreached,
-} from '../../src/lab/play/race-verdict.ts';
+import { raceVerdict } from '../../src/lab/play/race-verdict.ts';
 import { schedules } from '../../src/lab/play/schedules.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
+import type { PlayedStep } from '../../src/lab/stage/events.ts';
+import type { ReachedPlace } from '../../src/lab/stage/place.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { at, away, load, sold, verdictsOf } from './drill-cases.ts';
-import { accepted, alreadyOrdered, facts, type Given, history, refused, row } from './facts.ts';
+import {
+  accepted,
+  alreadyOrdered,
+  facts,
+  type Given,
+  history,
+  missed,
+  refused,
+  row,
+  told,
+} from './facts.ts';
 
 const loadOf = (tries: PlayUnderLoad['load']['tries']) => ({
   ...{ calmFrom: at(0), playFrom: at(1_000), playTo: at(3_000), until: at(4_000), tries },
@@ -54,11 +61,12 @@ const addedTo = (given: Given, ...added: Attempt[]): Given => ({
 });
 
 interface Changes extends Partial<Omit<PlayUnderLoad, 'played'>> {
-  readonly at?: string;
+  readonly at?: ReachedPlace;
 }
 function play(rung: RungName, given: Given, changes: Changes = {}): PlayUnderLoad {
-  const { at: place = 'answer', ...more } = changes;
-  const step: PlayedStep = { lane: 'A', text: '', wrong: false, asPlanned: true, at: place };
+  const { at: place = told('x'), ...more } = changes;
+  const said = { says: { en: '', zh: '' }, isWrong: false, asPlanned: true };
+  const step: PlayedStep = { lane: 'A', ...said, place };
   const [race, ran] = ['stale-promotion', { steps: [step], stops: [] }] as const;
   const played = raceVerdict(race, rung, schedules[race], ran, facts({ ...given, rung }));
   return { played, load: loadOf(steady), faults: 2, refusesWrite: false, ...more };
@@ -103,13 +111,15 @@ describe('a race under load, beside one that went as claimed,', () => {
       load: loadOf(untried),
     }),
     'stale-promotion on multilock: no fault was injected': holds({ faults: 0 }),
-    'stale-promotion on multilock: unknown: a fault…': holds({ at: unreached }),
-    'stale-promotion on redis-reentrant: a step was not played': breaks({ at: unreached }),
+    'stale-promotion on multilock: unknown: a fault…': holds({ at: missed('not-there') }),
+    'stale-promotion on redis-reentrant: a step was not played': breaks({
+      at: missed('not-there'),
+    }),
     '…user 7 was answered lock-service-unavailable…': outOf(once, unavailable),
   });
   race.isAlso('unknown', {
     'the machine is too slow': play('redis-reentrant', addedTo(once, refused('7', 'lease-lost')), {
-      ...{ at: outlastsLease, refusesWrite: true },
+      ...{ at: missed('outlasts-the-lease'), refusesWrite: true },
     }),
     'mutual-exclusion unknown: the history has no grant': outOf(
       { ...phantom, history: onceHistory },
@@ -153,5 +163,5 @@ describe('the report of races under load', () => {
 
 test('a race whose verdict is known counts, and an undecided one says why', () => {
   expect([holds(), outOf(twice)].map(undecidedBecause)).toEqual([undefined, undefined]);
-  expect(undecidedBecause(holds({ at: unreached }))).toContain('unknown');
+  expect(undecidedBecause(holds({ at: missed('not-there') }))).toContain('unknown');
 });

@@ -4,26 +4,31 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { endsWithinLease, type LockFaultName } from '../../src/lab/play/lock-faults.ts';
 import { type Pause, parsePause, pauseText } from '../../src/lab/play/pauses.ts';
-import {
-  killed,
-  noEffect,
-  outlastsLease,
-  type PlayedStep,
-  type RaceResult,
-  raceVerdict,
-  recordedAnyway,
-  slow,
-  unreached,
-} from '../../src/lab/play/race-verdict.ts';
+import { type RaceResult, raceVerdict } from '../../src/lab/play/race-verdict.ts';
 import { laneOf, type RaceName, type Schedule, schedules } from '../../src/lab/play/schedules.ts';
 import { waitingProcess } from '../../src/lab/play/waiting-process.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
+import type { PlayedStep } from '../../src/lab/stage/events.ts';
+import type { ReachedPlace } from '../../src/lab/stage/place.ts';
 import type { Stop } from '../../src/lab/stage/player.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { someFolder } from '../support/basics.ts';
-import { accepted, facts, type Given, history, lockFacts, refused, row, unknown } from './facts.ts';
+import {
+  accepted,
+  bought,
+  facts,
+  type Given,
+  history,
+  lockFacts,
+  missed,
+  refused,
+  row,
+  standsAt,
+  told,
+  unknown,
+} from './facts.ts';
 
 describe('a pause', () => {
   test.each<[string, Pause]>([
@@ -40,27 +45,32 @@ describe('a pause', () => {
   ])('may not be %j', (text) => expect(parsePause(text)).toBeNull());
 });
 
+const longest: ReachedPlace = {
+  is: 'answered',
+  attempt: { outcome: 'accepted', orderId: '9223372036854775807', instance: 'api-4' },
+};
+
 test.each(Object.entries(schedules))('the race %s is drawn', (name, schedule: Schedule) => {
   const steps = schedule.steps.map((step) => ({
-    ...{ lane: laneOf(step), text: step.says.en, wrong: 'wrong' in step, asPlanned: true },
-    ...{ at: 'order 9223372036854775807', instance: 'api-4' },
+    ...{ lane: laneOf(step), says: step.says, isWrong: 'wrong' in step, asPlanned: true },
+    place: longest,
   }));
   const { rung, shows } = schedule;
   const title = schedule.title.en;
   const result: RaceResult = {
     ...{ race: name as RaceName, rung, title, shows, steps, evidence: '', asClaimed: true },
-    ...{ verdict: 'violated', claim: 'violated', waitsFor: 'lock', alsoBroken: [] },
+    ...{ verdict: 'violated', claim: 'violated', alsoBroken: [] },
   };
   const lines = raceText(result).split('\n');
   expect(lines.filter((line) => columns(line) > 80)).toEqual([]);
   expect(new Set(steps.map(({ lane }) => lane)).size).toBeGreaterThanOrEqual(2);
-  for (const { text } of steps) expect(text.length).toBeLessThanOrEqual(textWidth);
+  for (const { says } of steps) expect(says.en.length).toBeLessThanOrEqual(textWidth);
   const drawn = lines.filter((line) => /^ ?\d+ /.test(line));
-  expect(drawn.map((line) => line.includes('✗'))).toEqual(steps.map(({ wrong }) => wrong));
+  expect(drawn.map((line) => line.includes('✗'))).toEqual(steps.map(({ isWrong }) => isWrong));
   // On a rung that holds, the wrong step did something else.
   const held = raceText({ ...result, verdict: 'held' }).split('\n\n')[1];
   expect(held).not.toContain('✗');
-  expect(held).not.toContain(steps.find(({ wrong }) => wrong)?.text);
+  expect(held).not.toContain(steps.find(({ isWrong }) => isWrong)?.says.en);
 });
 
 describe('the process in which a request waits', () => {
@@ -83,8 +93,8 @@ describe('the process in which a request waits', () => {
     const ofB = ['2 b 8 received', '3 b 8 accepted'];
     write(folder, 'api-1-11.jsonl', '0 a 7 received', '1 a 7 after-check', ...ofB);
     write(folder, 'api-worker-1-33.jsonl', '4 b 8 recorded');
-    expect(waitingProcess(folder, 'r7', 'store')).toBe(11);
-    expect(waitingProcess(folder, 'r8', 'store')).toBeUndefined();
+    expect(waitingProcess(folder, 'r7', 'row')).toBe(11);
+    expect(waitingProcess(folder, 'r8', 'row')).toBeUndefined();
   });
 });
 
@@ -99,19 +109,19 @@ describe('the verdict of a race', () => {
     readonly on?: readonly [RaceName, RungName];
     readonly given?: Given;
     /** Where the lane is after each of the first steps. */
-    readonly at?: readonly string[];
+    readonly at?: readonly ReachedPlace[];
     readonly stops?: readonly Stop[];
     readonly is: object;
   }
   const { rung, next } = schedules['lost-update'];
   const buggy = ['lost-update', rung] as const;
   const fixed = ['lost-update', next] as const;
-  const judge = ({ on: [race, name] = fixed, at = ['answer'], ...has }: Omit<Case, 'is'>) => {
-    const steps = at.map((each): PlayedStep => ({ ...step, at: each }));
+  const judge = ({ on: [race, name] = fixed, at = [told('x')], ...has }: Omit<Case, 'is'>) => {
+    const steps = at.map((place): PlayedStep => ({ ...step, place }));
     const { stops = [], given } = has;
     return raceVerdict(race, name, schedules[race], { steps, stops }, facts(given));
   };
-  const step = { lane: 'A', text: '', wrong: false, asPlanned: true };
+  const step = { lane: 'A', says: { en: '', zh: '' }, isWrong: false, asPlanned: true };
 
   const oversold: Given = { initialStock: 1, stock: 0, redis: { stock: 0 } };
   /** Two orders of one user, in two leases at once. */
@@ -163,25 +173,25 @@ describe('the verdict of a race', () => {
       ...{ on: ['paused-holder', 'redis-reentrant'], given: oneLost('A'), is: { verdict: 'held' } },
     },
     'is unknown when a lane lost its lease before the fault': {
-      ...{ on: ['paused-holder', 'fenced'], at: ['lease-lost'] },
+      ...{ on: ['paused-holder', 'fenced'], at: [told('lease-lost')] },
       given: { orders: [row('a', '7')], attempts: [accepted('7', 'a')] },
       is: { ...undecided('A lost its lease before the fault'), isSlow: true },
     },
     'is unknown when a server was away longer than a lease, and a lane lost its lease': {
-      ...{ on: away, given: lateAway, at: [outlastsLease] },
+      ...{ on: away, given: lateAway, at: [missed('outlasts-the-lease')] },
       is: { ...undecided('a server was away longer than a lease'), isSlow: true },
     },
     'is violated when a server was away for so long, and no lane lost its lease': {
-      ...{ on: away, given: stalled, at: [outlastsLease] },
+      ...{ on: away, given: stalled, at: [missed('outlasts-the-lease')] },
       is: { verdict: 'violated', asClaimed: false, isSlow: false },
     },
     'is violated on a slow machine, too, when it shows just what the ladder claims': {
-      ...{ on: ['restart-empty', 'redlock'], at: [outlastsLease] },
+      ...{ on: ['restart-empty', 'redlock'], at: [missed('outlasts-the-lease')] },
       given: { ...stalled, attempts: [...(stalled.attempts ?? []), leaseLost] },
       is: { ...violated, isSlow: false },
     },
     'is slow when its first lane waits: nobody was there to wait for': {
-      ...{ at: ['waits'], is: { verdict: 'unknown', isSlow: true } },
+      ...{ at: [{ is: 'waits', on: 'row' }], is: { verdict: 'unknown', isSlow: true } },
     },
     'is violated, with the proof, when the check of the race found a violation': {
       ...{ on: buggy, given: oversold },
@@ -209,11 +219,11 @@ describe('the verdict of a race', () => {
       is: { ...held, shows: 'no-oversell', claim: 'held' },
     },
     'needs the break that the rung claims under the fault, also when nobody bought': {
-      ...{ on: ['crash-between-writes', 'redis-stock'], given: unsold(0), at: [killed] },
+      ...{ on: ['crash-between-writes', 'redis-stock'], given: unsold(0), at: [{ is: 'dead' }] },
       is: { ...violated, shows: 'redis-matches-mysql' },
     },
     'is unknown when nobody bought, and the claimed break did not show': {
-      ...{ on: ['crash-between-writes', 'redis-stock'], given: unsold(1), at: [killed] },
+      ...{ on: ['crash-between-writes', 'redis-stock'], given: unsold(1), at: [{ is: 'dead' }] },
       is: undecided('the ladder claims redis-matches-mysql'),
     },
     'is unknown when the audit skips the check of the race': {
@@ -224,16 +234,16 @@ describe('the verdict of a race', () => {
       ...{ given: { ...lockFacts(), attempts: [refused('1', 'busy')] }, is: undecided('nobody') },
     },
     'is unknown when a fault found no request of its lane': {
-      ...{ at: [unreached], is: undecided('a fault found no request') },
+      ...{ at: [missed('not-there')], is: undecided('a fault found no request') },
     },
     'stays violated when a fault found no request of its lane': {
-      ...{ on: buggy, given: oversold, at: [unreached], is: { verdict: 'violated' } },
+      ...{ on: buggy, given: oversold, at: [missed('not-there')], is: { verdict: 'violated' } },
     },
     'is unknown when a fault did not keep the order from the database': {
-      ...{ at: [recordedAnyway], is: undecided('a fault did not keep the order') },
+      ...{ at: [missed('recorded-anyway')], is: undecided('a fault did not keep the order') },
     },
     'is unknown when a lane neither arrived nor waited': {
-      ...{ at: [slow], is: undecided('a lane neither arrived') },
+      ...{ at: [missed('slow')], is: undecided('a lane neither arrived') },
     },
     'is unknown when an answer does not belong to a sale': {
       ...{ given: also(refused('3', 'lock-service-unavailable')), is: undecided('user 3') },
@@ -245,7 +255,7 @@ describe('the verdict of a race', () => {
       ...{ given: also(unknown('3')), is: undecided('user 3 was answered') },
     },
     'may have an unknown outcome when a process was killed': {
-      ...{ given: also(unknown('3')), at: [killed], is: held },
+      ...{ given: also(unknown('3')), at: [{ is: 'dead' }], is: held },
     },
     'is unknown when servers should be away, and nobody was refused because of them': {
       on: ['servers-slow', 'redlock'],
@@ -256,16 +266,16 @@ describe('the verdict of a race', () => {
       given: also(refused('3', 'lock-service-unavailable')),
     },
     'is unknown while an order is still queued: what becomes of it is not known': {
-      ...{ on: ['worker-dies-after-commit', 'redis-list-reliable'], at: [killed] },
+      ...{ on: ['worker-dies-after-commit', 'redis-list-reliable'], at: [{ is: 'dead' }] },
       given: { redis: { queued: ['a'] } },
       is: { ...undecided(''), evidence: 'an order is still queued' },
     },
     'is unknown when a lane bought where it should stop: the rung has no such place': {
-      ...{ at: ['order a', 'after-check', 'order a', 'order b'] },
+      ...{ at: [bought('a'), standsAt('after-check'), bought('a'), bought('b')] },
       is: undecided('the two cannot be interleaved here: A was answered'),
     },
     'is unknown when a lane passed the place where it should stop': {
-      at: ['order a', 'after-check', 'x', 'y'],
+      at: [bought('a'), standsAt('after-check'), told('x'), told('y')],
       given: {
         attempts: [ofLane(accepted('1', 'a'), 'A'), accepted('2', 'b')],
         ...seen('0 a 1 after-check', 'A'),
@@ -273,7 +283,7 @@ describe('the verdict of a race', () => {
       is: { ...undecided(''), evidence: 'A did not stop at after-check: order a' },
     },
     'is unknown when a lane should stop where it stood before': {
-      at: ['after-check', 'order a', 'x', 'y'],
+      at: [standsAt('after-check'), bought('a'), told('x'), told('y')],
       given: {
         attempts: [ofLane(accepted('1', 'a'), 'A'), accepted('2', 'b')],
         ...seen('0 a 1 after-check', 'A'),
@@ -281,15 +291,21 @@ describe('the verdict of a race', () => {
       is: undecided('A stood at after-check at an earlier step, and cannot stop there twice'),
     },
     'is unknown when the first lane was refused: nobody was before it': {
-      ...{ at: ['conflict', 'after-check', 'x', 'y'], given: also(refused('3', 'conflict')) },
+      ...{
+        at: [told('conflict'), standsAt('after-check'), told('x'), told('y')],
+        given: also(refused('3', 'conflict')),
+      },
       is: undecided(''),
     },
     'is held when the second lane was refused': {
-      ...{ at: ['after-check', 'conflict', 'x', 'y'], given: also(refused('3', 'conflict')) },
+      ...{
+        at: [standsAt('after-check'), told('conflict'), told('x'), told('y')],
+        given: also(refused('3', 'conflict')),
+      },
       is: held,
     },
     'is unknown when a fault was injected and had no effect': {
-      ...{ at: ['after-check', noEffect, 'x', 'y'] },
+      ...{ at: [standsAt('after-check'), missed('no-effect'), told('x'), told('y')] },
       is: { ...undecided(''), evidence: 'a fault had no effect' },
     },
   };
@@ -301,7 +317,7 @@ describe('the verdict of a race', () => {
     const stayed = (from: number, to: number) => {
       const times = { from: String(from * 1_000_000), to: String(to * 1_000_000) };
       const stops: Stop[] = [{ lane: 'A', checkpoint: 'after-check', instance: 'i', ...times }];
-      const at = ['after-check', 'x', 'y', 'z'];
+      const at = [standsAt('after-check'), told('x'), told('y'), told('z')];
       return judge({ at, stops, given: seen('5 a 1 before-commit', 'A') });
     };
     expect(stayed(4, 6)).toMatchObject(undecided('A did not stay at after-check'));

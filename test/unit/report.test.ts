@@ -177,7 +177,7 @@ describe('the lines of the demo', () => {
       const played: RaceResult = {
         ...{ race, rung, title: '', shows: 'progress', verdict: 'unknown', claim: 'violated' },
         ...{ asClaimed: false, steps: [], evidence: 'a sentence with its evidence '.repeat(5) },
-        ...{ waitsFor: 'lock', alsoBroken: [] },
+        alsoBroken: [],
       };
       expect(tooWide(raceLine(played))).toEqual([]);
     }

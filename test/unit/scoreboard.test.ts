@@ -122,7 +122,7 @@ describe('the play of a race', () => {
   const raced: PlayedRace = {
     ...{ race: 'paused-holder', title: '', rung: 'redis-reentrant', shows: 'one-order-per-user' },
     ...{ verdict: 'violated', claim: 'violated', asClaimed: true, steps: [], evidence: 'slow' },
-    ...{ isSlow: false, stops: [], waitsFor: 'lock', alsoBroken: [] },
+    ...{ isSlow: false, stops: [], alsoBroken: [] },
     facts: facts({ orders: [row('a', '7'), row('b', '7'), row('c', '8')], stock: 0 }),
   };
 

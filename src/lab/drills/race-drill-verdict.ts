@@ -6,17 +6,9 @@ import { mysqlRefusals } from '../../service/audit/mysql-refusals.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
 import { evidenceText } from '../../texts/evidence.ts';
-import {
-  lanesOnly,
-  notLocked,
-  type PlayedRace,
-  raceFindings,
-  recordedAnyway,
-  slow,
-  unclaimed,
-  unreached,
-} from '../play/race-verdict.ts';
+import { lanesOnly, type PlayedRace, raceFindings, unclaimed } from '../play/race-verdict.ts';
 import { type Schedule, schedules } from '../play/schedules.ts';
+import { isMissed } from '../stage/place.ts';
 import type { Judged } from '../stage/result.ts';
 import { drillVerdict } from './audited.ts';
 import { type RaceLoad, salesAfter } from './race-load.ts';
@@ -64,7 +56,7 @@ function refusals(facts: Facts): number {
   return staleFence + duplicate;
 }
 
-const unplayed: readonly string[] = [unreached, notLocked, recordedAnyway, slow];
+const unplayed = ['not-there', 'no-lock-there', 'recorded-anyway', 'slow'] as const;
 
 /** Each makes it undecided: without a fault, or without a load, a drill proves nothing. */
 function missing(play: PlayUnderLoad): string[] {
@@ -72,7 +64,7 @@ function missing(play: PlayUnderLoad): string[] {
   const { tries, calmFrom, playFrom, playTo } = load;
   const found: string[] = [];
   if (played.verdict === 'unknown') found.push(`unknown: ${played.evidence}`);
-  else if (played.steps.some(({ at }) => unplayed.includes(at)))
+  else if (played.steps.some(({ place }) => isMissed(place, ...unplayed)))
     found.push('a step was not played');
   for (const finding of findingsOf(play)) {
     const { check, verdict } = finding;

@@ -5,6 +5,7 @@
 import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
+import { placeWords } from '../play/place-words.ts';
 import { playRace, type RaceUnderLoad, raceSettings } from '../play/play-race.ts';
 import type { PlayedRace } from '../play/race-verdict.ts';
 import type { RaceName } from '../play/schedules.ts';
@@ -111,7 +112,7 @@ async function playUnderLoad(
 function playedText({ race, rung, verdict, asClaimed, evidence, steps }: PlayedRace): string {
   const text = `${race} on ${rung}: ${verdict}`;
   if (asClaimed) return `${text}, as claimed`;
-  const reached = steps.map(({ lane, at }) => `${lane} ${at}`).join(', ');
+  const reached = steps.map(({ lane, place }) => `${lane} ${placeWords(place, 'en')}`).join(', ');
   return `${text}, NOT as claimed: ${evidence} (${reached})`;
 }
 

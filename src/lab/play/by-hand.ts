@@ -4,12 +4,13 @@ import { type RungName, rungNamed, rungNames } from '../../service/ladder/rungs.
 import { type Language, texts } from '../../texts/texts.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import { workerLane } from '../stage/lane-messages.ts';
+import type { Place } from '../stage/place.ts';
 import type { Table, TableCell } from '../stage/result.ts';
 import { choiceWords, placeText, stuckText } from './choice-words.ts';
 import { choicesCommand, type RaceChoices } from './famous-races.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import { actOf, hasFaults, lanesOf } from './letters.ts';
-import type { Choice, LanePosition } from './places.ts';
+import type { Choice } from './play.ts';
 import { withRowWaits } from './row-waits.ts';
 
 export interface ChoicesOptions {
@@ -80,7 +81,7 @@ function choicesTable(choices: readonly Choice[], language: Language): Table {
   return { title, head, rows };
 }
 
-const atFirst = (lane: string): LanePosition => ({ is: lane === workerLane ? 'free' : 'idle' });
+const atFirst = (lane: string): Place => ({ is: lane === workerLane ? 'free' : 'idle' });
 
 /** A terminal has room for the first words of a command. */
 const columnsMax = 70;
@@ -110,7 +111,7 @@ function movedTexts(
 }
 
 /** Behind a queue an accepted order is not recorded yet. */
-function textOf(place: LanePosition, places: Choice['places'], language: Language): string {
+function textOf(place: Place, places: Choice['places'], language: Language): string {
   const isAccepted = place.is === 'answered' && place.attempt.outcome === 'accepted';
   if (!isAccepted || !places.has(workerLane)) return placeText(place, language);
   const { accepted = '' }: Readonly<Record<string, string>> = texts[language].steps;

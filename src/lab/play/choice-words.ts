@@ -1,8 +1,8 @@
 /** What a choice did, in words. The same words as in the races, where there are such. */
 import { type Language, texts } from '../../texts/texts.ts';
 import { workerLane } from '../stage/lane-messages.ts';
+import type { Place } from '../stage/place.ts';
 import { actOf } from './letters.ts';
-import type { LanePosition } from './places.ts';
 
 interface ChoiceWords {
   readonly title: string;
@@ -108,7 +108,7 @@ const zh: ChoiceWords = {
 export const choiceWords: Readonly<Record<Language, ChoiceWords>> = { en, zh };
 
 /** Where a lane stands. */
-export function placeText(place: LanePosition, language: Language): string {
+export function placeText(place: Place, language: Language): string {
   const say = choiceWords[language];
   const words: Readonly<Record<string, string>> = texts[language].steps;
   if (place.is === 'idle') return say.idle;
@@ -121,27 +121,19 @@ export function placeText(place: LanePosition, language: Language): string {
 }
 
 const atText = (
-  { orderId }: Extract<LanePosition, { readonly is: 'at' }>,
+  { orderId }: Extract<Place, { readonly is: 'at' }>,
   words: string,
   say: ChoiceWords,
 ): string => (orderId === undefined ? words : say.order(words, orderId));
 
-function waitText(
-  place: Extract<LanePosition, { readonly is: 'waits' }>,
-  say: ChoiceWords,
-): string {
+function waitText(place: Extract<Place, { readonly is: 'waits' }>, say: ChoiceWords): string {
   if (place.on === 'row') return say.waitsForRow;
   if (place.for === undefined) return say.waitsForLock;
   return say.waitsFor(place.for, place.isForDead ?? false);
 }
 
 /** Why a choice could not be taken: its lane stands at this place. */
-export function stuckText(
-  choice: string,
-  lane: string,
-  place: LanePosition,
-  language: Language,
-): string {
+export function stuckText(choice: string, lane: string, place: Place, language: Language): string {
   const say = choiceWords[language];
   const { does, to } = actOf(choice);
   const isOfWorker = to === workerLane && does !== 'move' && does !== 'end-lease';

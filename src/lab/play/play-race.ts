@@ -6,13 +6,13 @@ import type { Rung } from '../../service/ladder/rung.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
 import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import type { Lab } from '../environment/lab.ts';
+import type { PlayedStep } from '../stage/events.ts';
 import type { LaneState, Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { LockFaultTarget } from './lock-faults.ts';
 import { lockProbe, noProbe } from './lock-probe.ts';
 import { playStep, type Scene } from './play-step.ts';
-import { raceBegun, raceJudged, stepEvent } from './race-events.ts';
-import { type PlayedRace, type PlayedStep, raceVerdict, waitsForOn } from './race-verdict.ts';
+import { type PlayedRace, raceBegun, raceJudged, raceVerdict, stepEvent } from './race-verdict.ts';
 import { type RaceName, type Schedule, schedules, stopsWorker } from './schedules.ts';
 import { waitingProcess } from './waiting-process.ts';
 
@@ -109,7 +109,7 @@ function sceneOf(
     const userId = schedule.lanes[lane] ?? '';
     return defaultKeyPrefix + resourceOf(rung.scope, { voucherId, userId });
   };
-  const waitsFor = waitsForOn(rung);
+  const waitsFor = rung.lock ? 'lock' : ('row' as const);
   return {
     ...{ stage, player, waitsFor, expireMs, undos: new Map() },
     waitsIn: (lane) => waitingProcess(historyFolder, player.requestId(lane), waitsFor),
@@ -131,7 +131,7 @@ async function playSteps(schedule: Schedule, scene: Scene): Promise<PlayedStep[]
     for (const step of schedule.steps) {
       const done = await playStep(step, scene);
       played.push(done);
-      stage.emit(stepEvent(done, scene.waitsFor));
+      stage.emit(stepEvent(done));
     }
   } finally {
     for (const undo of [...undos.values()].reverse()) await undo();

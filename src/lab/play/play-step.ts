@@ -1,10 +1,11 @@
 /** Plays one step of a schedule: a lane runs, or its process is killed, paused or resumed. */
-import type { Attempt } from '../../service/audit/facts.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { Fault, Undo, WatchedFault } from '../faults/fault.ts';
 import { killProcess, pauseProcess } from '../faults/process.ts';
+import type { PlayedStep } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
-import type { LaneState, Player } from '../stage/player.ts';
+import type { Done, Missed, ReachedPlace, Wait } from '../stage/place.ts';
+import { type LaneState, type Player, placeOfLane } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { injectWatched } from './inject-watched.ts';
 import {
@@ -22,31 +23,13 @@ import {
   type QueueFaultTarget,
   queueFaultsOf,
 } from './queue-faults.ts';
-import {
-  killed,
-  leaseOver,
-  locked,
-  noEffect,
-  nothingToHit,
-  notLocked,
-  outlastsLease,
-  type PlayedStep,
-  paused,
-  recordedAnyway,
-  resumed,
-  slow,
-  timePasses,
-  unreached,
-  waits,
-} from './race-verdict.ts';
 import { laneOf, type Step, serversLane } from './schedules.ts';
-import type { WaitsFor } from './waiting-process.ts';
 
 /**
  * A lane that has been waiting for so many milliseconds waits for another lane. Inside MySQL nobody
  * sees the wait, so it must last longer.
  */
-const waitingMs: Readonly<Record<WaitsFor, number>> = { lock: 300, store: 1_200 };
+const waitingMs: Readonly<Record<Wait, number>> = { lock: 300, row: 1_200 };
 /** A lane that has neither arrived nor visibly waited by then proves nothing. */
 const slowMs = 10_000;
 
@@ -63,7 +46,7 @@ export interface Scene {
   readonly isLocked: (lane: string) => Promise<boolean>;
   /** The process in which the lane waits, by the history. */
   readonly waitsIn: (lane: string) => number | undefined;
-  readonly waitsFor: WaitsFor;
+  readonly waitsFor: Wait;
   /** Whether an order of this race is recorded, by the history. */
   readonly isRecorded: () => boolean;
   /** What the faults in the lock servers hit; undefined where the lock has no servers. */
@@ -73,19 +56,17 @@ export interface Scene {
   readonly lockAnswers: () => Promise<void>;
 }
 
-/** Where the lane is after the step. */
-interface Reached {
-  readonly at: string;
-  readonly asPlanned: boolean;
-  readonly instance?: string;
-}
+type Reached = Pick<PlayedStep, 'place' | 'asPlanned'>;
 
-const missed: Reached = { asPlanned: false, at: unreached };
+const miss = (because: Missed): Reached => ({
+  place: { is: 'missed', because },
+  asPlanned: false,
+});
+const done = (as: Done): Reached => ({ place: { is: 'done', as }, asPlanned: true });
 
 export async function playStep(step: Step, scene: Scene): Promise<PlayedStep> {
   const reached = await reach(step, scene);
-  const { en: text, zh: textZh } = step.says;
-  return { lane: laneOf(step), text, textZh, wrong: 'wrong' in step, ...reached };
+  return { lane: laneOf(step), ...reached, says: step.says, isWrong: 'wrong' in step };
 }
 
 async function reach(step: Step, scene: Scene): Promise<Reached> {
@@ -98,10 +79,10 @@ async function reach(step: Step, scene: Scene): Promise<Reached> {
   if ('run' in step) {
     const reached = await runUntil(step.until, step.orUntil ?? [], lane, scene);
     const isMissed = step.unlessRecorded && scene.isRecorded();
-    return isMissed ? { asPlanned: false, at: recordedAnyway } : reached;
+    return isMissed ? miss('recorded-anyway') : reached;
   }
   if ('kill' in step) return kill(lane, scene, step.answered);
-  if ('pause' in step) return hit(pauseProcess, lane, scene, paused);
+  if ('pause' in step) return hit(pauseProcess, lane, scene, { is: 'paused' });
   if ('resume' in step) return resume(lane, scene);
   return expire(lane, scene);
 }
@@ -113,9 +94,9 @@ async function expire(lane: string, scene: Scene): Promise<Reached> {
   const undo = await scene.stage.inject(leaseEnds(lane, scene));
   await undo();
   const isLocked = await scene.isLocked(lane);
-  if (wasLocked && !isLocked) return { asPlanned: true, at: leaseOver };
-  if (performance.now() - startedAt < scene.expireMs) return { asPlanned: false, at: noEffect };
-  return { asPlanned: true, at: isLocked ? locked : timePasses };
+  if (wasLocked && !isLocked) return done('lease-over');
+  if (performance.now() - startedAt < scene.expireMs) return miss('no-effect');
+  return done(isLocked ? 'still-locked' : 'time-passes');
 }
 
 /** In the record of a drill, the time of a lease is marked, too. */
@@ -129,15 +110,14 @@ const leaseEnds = (lane: string, { expire }: Scene): Fault => ({
 
 async function injectFault(name: LockFaultName, lane: string, scene: Scene): Promise<Reached> {
   const target = scene.lockFaultTarget(scene.player.state(lane));
-  if (!target || (lane !== serversLane && target.pid === 0)) return missed;
-  if (!(await isLockToLose(name, target, scene.stage.lab)))
-    return { asPlanned: false, at: notLocked };
+  if (!target || (lane !== serversLane && target.pid === 0)) return miss('not-there');
+  if (!(await isLockToLose(name, target, scene.stage.lab))) return miss('no-lock-there');
   const startedAt = performance.now();
   const reached = await injectAll(name, lockFaultsOf(name, target), scene);
   if (!reached.asPlanned) return reached;
   if (leavesLockAvailable(name)) await scene.lockAnswers();
   const isLong = performance.now() - startedAt >= target.leaseMs;
-  if (endsWithinLease(name) && isLong) return { asPlanned: false, at: outlastsLease };
+  if (endsWithinLease(name) && isLong) return miss('outlasts-the-lease');
   return reached;
 }
 
@@ -158,19 +138,19 @@ async function injectAll(
 ): Promise<Reached> {
   const { undo, hasHit } = await injectWatched(faults, stage);
   undos.set(key, undo);
-  if (!hasHit) return { asPlanned: false, at: noEffect };
-  return { asPlanned: true, at: faults.length > 0 ? 'injected' : nothingToHit };
+  if (!hasHit) return miss('no-effect');
+  return done(faults.length > 0 ? 'injected' : 'nothing-to-hit');
 }
 
 async function healFault(name: LockFaultName | QueueFaultName, scene: Scene): Promise<Reached> {
   await scene.undos.get(name)?.();
   scene.undos.delete(name);
   if (!isQueueFault(name)) await scene.lockAnswers();
-  return { asPlanned: true, at: 'healed' };
+  return done('healed');
 }
 
 async function kill(lane: string, scene: Scene, mayBeAnswered = false): Promise<Reached> {
-  const reached = await hit(killProcess, lane, scene, killed, mayBeAnswered);
+  const reached = await hit(killProcess, lane, scene, { is: 'dead' }, mayBeAnswered);
   if (!reached.asPlanned) return reached;
   if (lane === workerLane) scene.player.watch(lane);
   else await scene.player.settles(lane, slowMs);
@@ -185,15 +165,15 @@ async function hit(
   fault: (pid: number, name?: string) => WatchedFault,
   lane: string,
   scene: Scene,
-  at: string,
+  place: ReachedPlace,
   mayBeAnswered = false,
 ): Promise<Reached> {
   const pid = processOf(lane, scene);
   const state = scene.player.state(lane);
-  if (pid === undefined || (state?.kind === 'answered' && !mayBeAnswered)) return missed;
+  if (pid === undefined || (state?.kind === 'answered' && !mayBeAnswered)) return miss('not-there');
   const name = state?.kind === 'paused' ? state.arrival.instance : instanceOf(state);
   const reached = await injectAll(lane, [fault(pid, name)], scene);
-  return reached.asPlanned ? { asPlanned: true, at } : reached;
+  return reached.asPlanned ? { asPlanned: true, place } : reached;
 }
 
 const instanceOf = (state: LaneState | undefined): string | undefined =>
@@ -209,10 +189,10 @@ function processOf(lane: string, { stage, player, waitsIn }: Scene): number | un
 
 async function resume(lane: string, { undos }: Scene): Promise<Reached> {
   const undo = undos.get(lane);
-  if (!undo) return missed;
+  if (!undo) return miss('not-there');
   await undo();
   undos.delete(lane);
-  return { asPlanned: true, at: resumed };
+  return done('resumed');
 }
 
 async function runUntil(
@@ -223,14 +203,8 @@ async function runUntil(
 ): Promise<Reached> {
   const limits = { withinMs: slowMs, waits: { in: waitsIn, forMs: waitingMs[waitsFor] } };
   const reached = await player.to(lane, [until, ...orUntil], limits);
-  if (reached.kind === 'answered') return answered(reached.attempt, until === 'answer');
-  if (reached.kind === 'slow') return { at: slow, asPlanned: false };
-  if (reached.kind === 'waits') return { at: waits, asPlanned: false };
-  const { checkpoint: at, instance } = reached.arrival;
-  return { at, instance, asPlanned: at === until };
-}
-
-function answered({ outcome, reason, orderId, instance }: Attempt, asPlanned: boolean): Reached {
-  const at = outcome === 'accepted' ? `order ${orderId}` : String(reason);
-  return instance === undefined ? { at, asPlanned } : { at, asPlanned, instance };
+  if (reached.kind === 'slow') return miss('slow');
+  if (reached.kind === 'waits') return { place: { is: 'waits', on: waitsFor }, asPlanned: false };
+  const place = placeOfLane(reached);
+  return { place, asPlanned: until === (place.is === 'at' ? place.checkpoint : 'answer') };
 }

@@ -12,11 +12,11 @@ import type { Undo, WatchedFault } from '../faults/fault.ts';
 import { restartServer, stopWorkers } from '../faults/process.ts';
 import type { LaneEvent } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
+import type { Place } from '../stage/place.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { injectWatched } from './inject-watched.ts';
 import { lockProbe } from './lock-probe.ts';
-import type { LanePosition } from './places.ts';
 
 const backWithinMs = 15_000;
 const lookEveryMs = 20;
@@ -78,7 +78,7 @@ export class PlayWorker {
     return [...this.#ahead.values()].some((count) => count > 0);
   }
 
-  get place(): LanePosition {
+  get place(): Place {
     if (this.#startAgain) return { is: 'stopped' };
     const state = this.#of.player.state(workerLane);
     if (state?.kind !== 'paused') return { is: 'free' };

@@ -11,22 +11,22 @@ import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
 import { labError } from '../errors.ts';
-import { answerLost, type PlayEvent, type PlayedLane } from '../stage/events.ts';
+import type { PlayEvent, PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
-import type { Player } from '../stage/player.ts';
+import { answerLost, canMove, isEnd, isSameWait, type Place } from '../stage/place.ts';
+import { type Player, placeOfLane } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { ownQueueEmpty } from '../workload/drained.ts';
 import { HistoryTail } from './history-tail.ts';
 import { judgedPromises } from './judged-promises.ts';
 import { isOfLock, LaneLocks } from './lane-locks.ts';
 import { type Act, actOf } from './letters.ts';
-import { type Choice, canMove, isEnd, isSameWait, type LanePosition } from './places.ts';
 import { PlayFaults } from './play-faults.ts';
 import { PlayWorker } from './play-worker.ts';
 import { readingsOf } from './readings.ts';
 import type { RowWaits } from './row-waits.ts';
 import { everyStopOf, hasWorker, playedLanes, stockOf, stopsOf } from './set-up.ts';
-import type { Wire } from './wire.ts';
+import type { Wire, WireCommand } from './wire.ts';
 
 /** After this time a moving lane fails the play. */
 const stillWithinMs = 10_000;
@@ -36,6 +36,18 @@ const rowLooksApartMs = 130;
 const silentMs = 30;
 /** How long a lane may wait for a lock without an owner before it is called stuck. */
 const ownerlessMs = 1_000;
+
+export interface Choice {
+  /** As it was written: `A`, `XA`. */
+  readonly choice: string;
+  readonly lane: string;
+  /** False: the lane could not go. */
+  readonly taken: boolean;
+  /** Of every lane, afterwards. */
+  readonly places: ReadonlyMap<string, Place>;
+  /** What it sent to Redis and MySQL, where that was asked for. */
+  readonly commands?: readonly WireCommand[];
+}
 
 export class ChoicePlay {
   readonly voucherId: string;
@@ -54,7 +66,7 @@ export class ChoicePlay {
   #worker: PlayWorker | undefined;
   #isObserved: boolean;
   #hasStopped = false;
-  #places: ReadonlyMap<string, LanePosition> = new Map();
+  #places: ReadonlyMap<string, Place> = new Map();
   #steps = 0;
 
   private constructor(stage: Stage, setUp: SetUp, voucherId: string) {
@@ -236,7 +248,7 @@ export class ChoicePlay {
     return this.lanes.every((lane) => isEnd(this.#place(lane)));
   }
 
-  #tellWaits(places: ReadonlyMap<string, LanePosition>): void {
+  #tellWaits(places: ReadonlyMap<string, Place>): void {
     for (const [lane, place] of places) {
       const before = this.#places.get(lane);
       if (place.is !== 'waits' || isSameWait(place, before)) continue;
@@ -288,7 +300,7 @@ export class ChoicePlay {
     this.#stage.emit({ kind: 'lane', player: this.id, lane, is: 'dead' });
   }
 
-  #placesNow(): ReadonlyMap<string, LanePosition> {
+  #placesNow(): ReadonlyMap<string, Place> {
     return new Map(this.lanes.map((each) => [each, this.#place(each)]));
   }
 
@@ -426,17 +438,13 @@ export class ChoicePlay {
     return !(await this.#look()) && (await this.#setUp.rowWaits()) >= moving.length;
   }
 
-  #place(lane: string): LanePosition {
+  #place(lane: string): Place {
     if (lane === workerLane && this.#worker) return this.#worker.place;
     if (this.#faults.isDead(lane)) return { is: 'dead' };
     if (this.#faults.isPaused(lane)) return { is: 'paused' };
     const state = this.#player.state(lane);
     if (!state) return { is: 'idle' };
-    if (state.kind === 'answered') return { is: 'answered', attempt: state.attempt };
-    if (state.kind === 'paused') {
-      const { checkpoint, instance } = state.arrival;
-      return { is: 'at', checkpoint, instance };
-    }
+    if (state.kind !== 'running') return placeOfLane(state);
     const owners = this.#locks.waitedFor(lane);
     if (owners.length === 0)
       return this.#locks.isRefused(lane) ? { is: 'waits', on: 'lock' } : this.#waitsForRow(lane);
@@ -445,7 +453,7 @@ export class ChoicePlay {
   }
 
   /** Another lane that stands may have changed the row: with one such lane, it is that one. */
-  #waitsForRow(lane: string): LanePosition {
+  #waitsForRow(lane: string): Place {
     const standing = this.lanes.filter(
       (other) => other !== lane && this.#player.state(other)?.kind === 'paused',
     );

@@ -15,51 +15,12 @@ import type { HistoryEvent } from '../../service/trace/history.ts';
 
 import { type RecordedEvidence, recordedEvidence } from '../../texts/evidence.ts';
 import type { LabEvidence } from '../../texts/evidence-en.ts';
+import type { PlayedStep, RaceEvent, StageEvent } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
+import { hasBought, isMissed, type Missed, type ReachedPlace, reasonAt } from '../stage/place.ts';
 import type { Stop } from '../stage/player.ts';
-import type { RaceName, Schedule } from './schedules.ts';
-import type { WaitsFor } from './waiting-process.ts';
-
-/** One step, as it was played. */
-export interface PlayedStep {
-  readonly lane: string;
-  /** What the step does on the rung with the bug. */
-  readonly text: string;
-  /** The same in Chinese. Missing in older files. */
-  readonly textZh?: string;
-  readonly wrong: boolean;
-  /** True when the lane reached the checkpoint of the schedule. */
-  readonly asPlanned: boolean;
-  /** Where the lane is now: a checkpoint, an answer, or `waits`. */
-  readonly at: string;
-  readonly instance?: string;
-}
-
-/**
- * Where a lane is that reached no checkpoint: its process died, or stands still; a fault did not
- * find it; it is neither here nor waiting.
- */
-export const killed = 'killed';
-export const paused = 'paused';
-export const resumed = 'resumed';
-export const unreached = 'not there';
-export const slow = 'slow';
-/** For another lane. */
-export const waits = 'waits';
-/** A fault was to make a server forget the lock, and the server did not have it. */
-export const notLocked = 'no lock there';
-/** A fault was to keep the database from recording the order, and the order is there. */
-export const recordedAnyway = 'recorded anyway';
-/** A server that should be back within the lease was away for longer. */
-export const outlastsLease = 'outlasts the lease';
-/** A fault was injected, and nothing of it was seen. */
-export const noEffect = 'no effect';
-/** The lock has no such server. */
-export const nothingToHit = 'nothing to hit';
-/** The time of a lease has passed: the key is gone, is still there, or is none of Redis. */
-export const leaseOver = 'lease over';
-export const locked = 'still locked';
-export const timePasses = 'time passes';
+import { placeWords } from './place-words.ts';
+import { laneOf, type RaceName, type Schedule, schedules } from './schedules.ts';
 
 export interface RaceResult extends RecordedEvidence {
   readonly race: RaceName;
@@ -70,8 +31,6 @@ export interface RaceResult extends RecordedEvidence {
   readonly claim: Verdict;
   readonly asClaimed: boolean;
   readonly steps: readonly PlayedStep[];
-  /** What a lane waits for that neither arrives nor is answered. */
-  readonly waitsFor: WaitsFor;
   /** The other checks that broke. */
   readonly alsoBroken: readonly CheckName[];
   /** The smallest set of events and rows that proves the violation. */
@@ -119,8 +78,7 @@ export function raceVerdict(
   const asClaimed = verdict === claim && surprise === null;
   const result = {
     ...{ race, title, rung, shows, verdict, claim, asClaimed, steps, facts },
-    ...{ waitsFor: waitsForOn(rungNamed(rung)), alsoBroken: brokenBeside(shows, findings) },
-    ...{ isSlow: slowness !== null, stops },
+    ...{ alsoBroken: brokenBeside(shows, findings), isSlow: slowness !== null, stops },
   } as const;
   const undecided = seen === 'unknown' && finding ? evidenceOf(finding) : [];
   const doubts = [surprise, doubt, ...undecided].filter((each) => each !== null);
@@ -130,9 +88,6 @@ export function raceVerdict(
   const proof = isViolated && { proof: proofOf(finding, facts) };
   return { ...result, ...recordedEvidence(found), ...proof };
 }
-
-/** Without a lock a lane waits for rows of MySQL, where nobody sees it wait. */
-export const waitsForOn = ({ lock }: Rung): WaitsFor => (lock === undefined ? 'store' : 'lock');
 
 const brokenBeside = (shows: CheckName, findings: readonly Finding[]): CheckName[] =>
   findings
@@ -263,11 +218,13 @@ function tooSlow(
   const { undisturbed = [] } = schedule;
   const late = undisturbed.find((lane) => hasLostLease(attempts, lane));
   if (late) return ['lease-lost-without-fault', late];
-  const early = stepsBeforeFault(steps, schedule).find(({ at }) => at === 'lease-lost');
+  const early = stepsBeforeFault(steps, schedule).find(
+    ({ place }) => reasonAt(place) === 'lease-lost',
+  );
   if (early) return ['lease-lost-before-fault', early.lane];
   const first = steps.find((_, index) => 'run' in (schedule.steps[index] ?? {}));
-  if (first?.at === waits) return ['first-waited', first.lane];
-  const isLong = steps.some(({ at }) => at === outlastsLease);
+  if (first?.place.is === 'waits') return ['first-waited', first.lane];
+  const isLong = steps.some(({ place }) => isMissed(place, 'outlasts-the-lease'));
   const isLost = attempts.some(({ reason }) => reason === 'lease-lost');
   if (isLong && isLost) return ['server-outlasted-lease'];
   return null;
@@ -290,20 +247,27 @@ function answeredEarly(
   const early = runs.find(
     ({ step, until }, index) =>
       until !== 'answer' &&
-      (hasBought(step) || (index === 0 && attempts.some(({ reason }) => reason === step.at))),
+      (hasBought(step.place) || (index === 0 && isAnswerOf(step.place, attempts))),
   );
   if (!early) return null;
-  const { lane, at } = early.step;
+  const { lane, place } = early.step;
   const ids = attempts.filter(({ requestId }) => requestId.endsWith(`-${lane}`));
   const wasThere = history.some(
     ({ checkpoint, requestId }) =>
       checkpoint === early.until && ids.some((own) => own.requestId === requestId),
   );
-  if (!wasThere) return ['cannot-be-interleaved', lane, early.until, at];
-  const before = runs.slice(0, runs.indexOf(early));
-  const stoodThere = before.some(({ step }) => step.lane === lane && step.at === early.until);
-  return [stoodThere ? 'stood-there-before' : 'did-not-stop', lane, early.until, at];
+  const reached = placeWords(place, 'en');
+  if (!wasThere) return ['cannot-be-interleaved', lane, early.until, reached];
+  const stoodThere = runs
+    .slice(0, runs.indexOf(early))
+    .some(({ step: { lane: other, place: at } }) => {
+      return other === lane && at.is === 'at' && at.checkpoint === early.until;
+    });
+  return [stoodThere ? 'stood-there-before' : 'did-not-stop', lane, early.until, reached];
 }
+
+const isAnswerOf = (place: ReachedPlace, attempts: readonly Attempt[]): boolean =>
+  place.is === 'answered' && attempts.some(({ reason }) => reason === place.attempt.reason);
 
 /** What a purchase that stands still has not done itself: its lease ends, or its process. */
 const passive: readonly string[] = ['expired', 'died'];
@@ -329,9 +293,6 @@ const ofWorker: readonly string[] = ['delivered', 'recording', 'recorded', 'dead
 const isOfWorker = ({ event, checkpoint }: HistoryEvent): boolean =>
   ofWorker.includes(checkpoint ?? event);
 
-/** The request was answered with an order. */
-export const hasBought = ({ at }: Pick<PlayedStep, 'at'>): boolean => at.startsWith('order ');
-
 /** Why a race in which nothing broke proves nothing; null when it was really played. */
 function inconclusive(
   { steps, stops }: PlayedSteps,
@@ -344,13 +305,14 @@ function inconclusive(
   const known = [...ordinaryRefusals, ...expects];
   const early = answeredEarly(steps, facts, schedule) ?? wentOn(stops, facts);
   if (early) return early;
-  if (steps.some(({ at }) => at === unreached)) return ['fault-without-request'];
-  if (steps.some(({ at }) => at === noEffect)) return ['fault-without-effect'];
-  if (steps.some(({ at }) => at === notLocked)) return ['lock-not-forgotten'];
-  if (steps.some(({ at }) => at === recordedAnyway)) return ['order-recorded-anyway'];
+  const missed = (because: Missed) => steps.some(({ place }) => isMissed(place, because));
+  if (missed('not-there')) return ['fault-without-request'];
+  if (missed('no-effect')) return ['fault-without-effect'];
+  if (missed('no-lock-there')) return ['lock-not-forgotten'];
+  if (missed('recorded-anyway')) return ['order-recorded-anyway'];
   if (facts.redis && facts.redis.queued.length > 0) return ['order-queued'];
-  if (steps.some(({ at }) => at === slow)) return ['lane-lost'];
-  const wasKilled = steps.some(({ at }) => at === killed);
+  if (missed('slow')) return ['lane-lost'];
+  const wasKilled = steps.some(({ place }) => place.is === 'dead');
   const odd = attempts.find(
     ({ outcome, reason = '' }) =>
       (outcome === 'refused' && !known.includes(reason)) || (outcome === 'unknown' && !wasKilled),
@@ -361,3 +323,34 @@ function inconclusive(
   const isViolated = findings.some(({ verdict }) => verdict === 'violated');
   return confirmed(facts).length > 0 || isViolated ? null : ['nobody-bought'];
 }
+
+export function raceBegun({ race, rung }: Pick<RaceResult, 'race' | 'rung'>): RaceEvent {
+  const { title, lanes, steps, rung: rungWithBug }: Schedule = schedules[race];
+  const names = [...new Set([...Object.keys(lanes), ...steps.map(laneOf)])];
+  return {
+    ...{ kind: 'race', race, rung, title, isOfBug: rung === rungWithBug },
+    lanes: names.map((name) => ({ name, ...(lanes[name] && { userId: lanes[name] }) })),
+  };
+}
+
+export const stepEvent = (step: PlayedStep): RaceEvent => ({ kind: 'step', ...step });
+
+export function raceJudged(result: RaceResult): RaceEvent {
+  const { shows, verdict, asClaimed: isAsClaimed, alsoBroken, proof } = result;
+  const { evidence, evidenceZh } = result;
+  const judged = { shows, verdict, isAsClaimed, evidence, alsoBroken };
+  return {
+    kind: 'race-judged',
+    ...judged,
+    ...(evidenceZh !== undefined && { evidenceZh }),
+    ...(proof && { proof }),
+  };
+}
+
+/** Of a race that was played: its file shows them without servers. */
+export const eventsOfRace = (result: RaceResult): StageEvent[] =>
+  [raceBegun(result), ...result.steps.map(stepEvent), raceJudged(result)].map((event, index) => ({
+    ...event,
+    number: index + 1,
+    at: '0',
+  }));

@@ -2,20 +2,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HistoryEvent } from '../../service/trace/history.ts';
-
-/**
- * `lock`: the last that it did with its lock was to request it. `store`: it has arrived, and has no
- * outcome; whether it waits for a row of MySQL, or is slow, only time can tell.
- */
-export type WaitsFor = 'lock' | 'store';
+import type { Wait } from '../stage/place.ts';
 
 const outcomes: readonly string[] = ['accepted', 'refused', 'unknown'];
 
-/** @returns the process id; undefined when the request does not wait. */
+/**
+ * `lock`: the last that it did with its lock was to request it. `row`: it has arrived, and has no
+ * outcome; whether it waits for a row of MySQL, or is slow, only time can tell.
+ * @returns the process id; undefined when the request does not wait.
+ */
 export function waitingProcess(
   historyFolder: string,
   requestId: string,
-  waitsFor: WaitsFor,
+  waitsFor: Wait,
 ): number | undefined {
   const files = readdirSync(historyFolder).filter((file) => file.endsWith('.jsonl'));
   for (const file of files) {
@@ -28,8 +27,8 @@ export function waitingProcess(
   return undefined;
 }
 
-function isWaiting(events: readonly HistoryEvent[], waitsFor: WaitsFor): boolean {
+function isWaiting(events: readonly HistoryEvent[], waitsFor: Wait): boolean {
   const has = (names: readonly string[]) => events.some(({ event }) => names.includes(event));
-  if (waitsFor === 'store') return has(['received']) && !has(outcomes);
+  if (waitsFor === 'row') return has(['received']) && !has(outcomes);
   return events.findLast(({ resource }) => resource !== undefined)?.event === 'requested';
 }

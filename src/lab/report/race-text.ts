@@ -1,10 +1,13 @@
 /** A race in lanes, one line for each step, for an 80-column terminal. */
 import { isRungName } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
-import { type PlayedStep, type RaceResult, waits } from '../play/race-verdict.ts';
+import { placeWords } from '../play/place-words.ts';
+import type { RaceResult } from '../play/race-verdict.ts';
 import { schedules } from '../play/schedules.ts';
+import type { PlayedStep } from '../stage/events.ts';
+import { instanceAt } from '../stage/place.ts';
 import { proofText } from './sentences.ts';
-import { placeWords, stepWords } from './step-words.ts';
+import { stepWords } from './step-words.ts';
 import { padded, verdictWords } from './verdict-words.ts';
 import { columns, wrap } from './wrap.ts';
 
@@ -20,8 +23,8 @@ export function raceText(result: RaceResult, language: Language = 'en'): string 
   const violated = verdict === 'violated';
   const lines = steps.map((step, index) => {
     const words = stepWords(step, result, language);
-    const shown = { ...step, at: placeWords(step, result, language) };
-    return stepLine(shown, index + 1, lanes, { words, mark: stepMark(step, violated) });
+    const at = placeWords(step.place, language);
+    return stepLine(step, index + 1, lanes, { words, at, mark: stepMark(step, violated) });
   });
   return [
     wrap(verdictWords[language].raceTitle(race, rung, schedules[race].title[language])),
@@ -54,18 +57,19 @@ export const lessonLines = (rung: string, language: Language): string[] =>
   isRungName(rung) ? ['', wrap(`${rung}: ${texts[language].rungs[rung].lesson}`)] : [];
 
 /** The mark of a step: ✗ on the wrong step, … on a step that waits, ● on all others. */
-export function stepMark({ at, wrong }: PlayedStep, violated: boolean): '✗' | '…' | '●' {
-  if (wrong && violated) return '✗';
-  return at === waits ? '…' : '●';
+export function stepMark({ place, isWrong }: PlayedStep, violated: boolean): '✗' | '…' | '●' {
+  if (isWrong && violated) return '✗';
+  return place.is === 'waits' ? '…' : '●';
 }
 
 /** The mark of the step in its lane, the text and the result of the step, and the instance. */
 function stepLine(
-  { lane, at, instance = '' }: PlayedStep,
+  { lane, place }: PlayedStep,
   number: number,
   lanes: readonly string[],
-  { words, mark }: { readonly words: string; readonly mark: string },
+  { words, at, mark }: { readonly words: string; readonly at: string; readonly mark: string },
 ): string {
+  const instance = instanceAt(place) ?? '';
   const marks = lanes.map((each) => (each === lane ? `${mark}  ` : '   ')).join('');
   const room = ' '.repeat(Math.max(0, textWidth - columns(words)));
   const width = Math.min(atWidth, atAndInstance - instance.length);

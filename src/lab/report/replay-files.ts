@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Language } from '../../texts/texts.ts';
-import { eventsOfRace } from '../play/race-events.ts';
-import type { RaceResult } from '../play/race-verdict.ts';
+import { eventsOfRace, type RaceResult } from '../play/race-verdict.ts';
 import type { Emitted, ReportAbout, ScoredCell, StageEvent } from '../stage/events.ts';
 import { replayFile } from './replay-file.ts';
 

@@ -9,16 +9,13 @@ import type { CheckName, Verdict } from '../../service/domain.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
 import type { RecordedEvidence } from '../../texts/evidence.ts';
-import type { StepPlace } from '../../texts/text.ts';
+import type { ReachedPlace } from './place.ts';
 import type { Bilingual, ResultSummary } from './result.ts';
 import type { Second } from './seconds.ts';
 
 /** An attempt when it is answered. `latencyMs` is missing when no answer came. */
 export type Answered = Pick<Attempt, 'outcome' | 'reason' | 'answeredAt'> &
   Partial<Pick<Attempt, 'latencyMs' | 'userId' | 'requestId' | 'orderId' | 'instance'>>;
-
-/** The reason of an attempt whose answer was lost on its way to the buyer. */
-export const answerLost = 'answer-lost';
 
 /**
  * A lane runs, stands at a checkpoint, is answered, or its process was killed. The order worker is
@@ -155,6 +152,19 @@ export interface SaleCounts {
   };
 }
 
+/** A step of a schedule, when it is done. */
+export interface PlayedStep {
+  readonly lane: string;
+  /** Where its lane is then, or what has become of the step. */
+  readonly place: ReachedPlace;
+  /** The lane reached the place of the schedule; the fault hit. */
+  readonly asPlanned: boolean;
+  /** What the step does on the rung with the bug. */
+  readonly says: Bilingual;
+  /** On the rung with the bug it does the harm. */
+  readonly isWrong: boolean;
+}
+
 /** What happens in a race whose steps are fixed. */
 export type RaceEvent =
   | {
@@ -167,21 +177,7 @@ export type RaceEvent =
       /** The rung is the one that the race was written for: its steps tell the bug. */
       readonly isOfBug: boolean;
     }
-  /** A step of the schedule, when it is done: where its lane is then. */
-  | {
-      readonly kind: 'step';
-      readonly lane: string;
-      /** At a checkpoint, answered, …; `missed`: the step did not do what it should. */
-      readonly is: 'at' | 'waits' | 'answered' | 'dead' | 'fault' | 'missed';
-      readonly reached: string;
-      readonly asPlanned: boolean;
-      readonly instance?: string;
-      /** Missing for a step of the servers: its sentence is that of the schedule. */
-      readonly place?: StepPlace;
-      /** What the step does on the rung with the bug. */
-      readonly says: Bilingual;
-      readonly isWrong: boolean;
-    }
+  | ({ readonly kind: 'step' } & PlayedStep)
   | (RecordedEvidence & {
       readonly kind: 'race-judged';
       readonly shows: CheckName;

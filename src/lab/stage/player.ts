@@ -19,6 +19,7 @@ import {
   stayPresent,
   workerLane,
 } from './lane-messages.ts';
+import type { Place } from './place.ts';
 
 export type LaneState =
   | { readonly kind: 'paused'; readonly arrival: Arrival }
@@ -252,6 +253,22 @@ export class Player {
     this.#tools.emit({ kind: 'lane', player: this.id, lane, ...eventOf(next) }, at);
   }
 }
+
+/** Where a lane is that does not run. */
+export function placeOfLane(
+  state: Exclude<LaneState, { readonly kind: 'running' }>,
+): Extract<Place, { readonly is: 'at' | 'answered' }> {
+  if (state.kind === 'answered') return { is: 'answered', attempt: answerIn(state.attempt) };
+  const { checkpoint, instance } = state.arrival;
+  return { is: 'at', checkpoint, instance };
+}
+
+const answerIn = ({ outcome, reason, orderId, instance }: Attempt) => ({
+  outcome,
+  ...(reason !== undefined && { reason }),
+  ...(orderId !== undefined && { orderId }),
+  ...(instance !== undefined && { instance }),
+});
 
 function eventOf(state: LaneState): LaneEvent {
   if (state.kind === 'running') return { is: 'running' };

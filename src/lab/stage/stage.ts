@@ -21,7 +21,8 @@ import { allDrained } from '../workload/drained.ts';
 import { provideFor } from '../workload/provide.ts';
 import { type Rush, rush } from '../workload/rush.ts';
 import { buySteadily, type Purchase, type Try } from '../workload/steady-purchases.ts';
-import { answerLost, type Emit } from './events.ts';
+import type { Emit } from './events.ts';
+import { answerLost } from './place.ts';
 import { Player } from './player.ts';
 
 export interface Load {

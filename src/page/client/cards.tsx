@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { OrdersOfRung } from '../../lab/play/all-orders.ts';
 import { isLaneName, type Outcome, outcomesFor } from '../../lab/play/outcomes.ts';
-import type { Choice } from '../../lab/play/places.ts';
+import type { Choice } from '../../lab/play/play.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
 import { connection, isLearner, send } from './api.ts';
 import { ladderRow } from './ladder-rows.ts';

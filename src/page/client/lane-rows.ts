@@ -1,5 +1,6 @@
 /** The lanes of a play or a race, and their rows: what each lane did, one after the other. */
 import type { PlayedLane, StageEvent } from '../../lab/stage/events.ts';
+import type { ReachedPlace } from '../../lab/stage/place.ts';
 import type { Bilingual } from '../../lab/stage/result.ts';
 
 export const msOf = ({ at }: StageEvent): number => Number(at) / 1_000_000;
@@ -40,7 +41,6 @@ export interface Row {
    */
   readonly word: string;
   readonly of?: string;
-  readonly instance?: string;
   readonly orderId?: string;
   readonly isWrong: boolean;
   readonly tookMs: number;
@@ -48,5 +48,5 @@ export interface Row {
   /** The events that prove it. */
   readonly evidence: readonly StageEvent[];
   /** Of a race whose steps are fixed: where its lane was then, and the words of its schedule. */
-  readonly inRace?: { readonly reached: string; readonly says?: Bilingual };
+  readonly inRace?: { readonly place: ReachedPlace; readonly says?: Bilingual };
 }

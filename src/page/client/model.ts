@@ -5,13 +5,9 @@
 
 import { actOf, choicesIn } from '../../lab/play/letters.ts';
 import { ordersIn } from '../../lab/play/outcomes.ts';
-import {
-  answerLost,
-  type BrokenPromise,
-  type Reading,
-  type StageEvent,
-} from '../../lab/stage/events.ts';
+import type { BrokenPromise, Reading, StageEvent } from '../../lab/stage/events.ts';
 import { workerLane } from '../../lab/stage/lane-messages.ts';
+import { answerLost } from '../../lab/stage/place.ts';
 import type { Attempt } from '../../service/audit/facts.ts';
 import { type LaneView, msOf, type Row } from './lane-rows.ts';
 import { addToRaces, type Races } from './race-model.ts';
@@ -197,9 +193,9 @@ function moved(play: PlayView, event: Of<'lane'>): PlayView {
       state: 'dead',
       since,
     });
-  const { checkpoint, instance } = event;
+  const { checkpoint } = event;
   if (!play.stops.includes(checkpoint)) return withEvidence(play, lane, event);
-  const row = withRow(play, event, lane, { kind: 'at', word: checkpoint, instance });
+  const row = withRow(play, event, lane, { kind: 'at', word: checkpoint });
   return withLane(row, lane, { state: 'at', checkpoint, since });
 }
 
@@ -268,7 +264,7 @@ function withRow(
   play: PlayView,
   event: OfPlay,
   lane: string,
-  row: Pick<Row, 'kind' | 'word'> & Partial<Pick<Row, 'of' | 'instance' | 'orderId' | 'isWrong'>>,
+  row: Pick<Row, 'kind' | 'word'> & Partial<Pick<Row, 'of' | 'orderId' | 'isWrong'>>,
 ): PlayView {
   const atMs = msOf(event) - play.beganAt;
   const { since = atMs, state } = play.lanes.get(lane) ?? {};

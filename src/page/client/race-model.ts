@@ -1,5 +1,6 @@
 /** A race whose steps are fixed, as a pure function of its events: the same rows as a play. */
 import type { RaceEvent, StageEvent } from '../../lab/stage/events.ts';
+import { instanceAt, nameOfPlace, type ReachedPlace } from '../../lab/stage/place.ts';
 import type { Bilingual } from '../../lab/stage/result.ts';
 import { type LaneView, msOf, type Row } from './lane-rows.ts';
 
@@ -46,17 +47,14 @@ function raceOf(event: Stamped<'race'>): RaceView {
   return { race, rung, title, isOfBug, beganAtMs, lanes: new Map(views), rows: [], steps: [] };
 }
 
-/** A fault, or a step that missed, leaves its lane where it is. */
-const stateAfter: Readonly<Partial<Record<string, LaneView['state']>>> = {
-  ...{ at: 'at', waits: 'waits', answered: 'answered', dead: 'dead' },
-};
-
 function stepped(race: RaceView, event: Stamped<'step'>): RaceView {
-  const { lane, is, instance } = event;
+  const { lane, place } = event;
+  const instance = instanceAt(place);
   const before = race.lanes.get(lane);
   const atMs = msOf(event) - race.beganAtMs;
-  const state = event.place === 'paused' ? 'paused' : (stateAfter[is] ?? before?.state);
   const lanes = new Map(race.lanes);
+  // A fault, or a step that missed, leaves its lane where it is.
+  const state = place.is === 'done' || place.is === 'missed' ? before?.state : place.is;
   if (before && state)
     lanes.set(lane, { ...before, state, since: atMs, ...(instance && { instance }) });
   return {
@@ -67,14 +65,20 @@ function stepped(race: RaceView, event: Stamped<'step'>): RaceView {
   };
 }
 
+const kinds = {
+  ...{ at: 'at', waits: 'waits', answered: 'answered', dead: 'dead' },
+  ...{ paused: 'fault', done: 'fault', missed: 'stuck' },
+} as const satisfies Record<ReachedPlace['is'], Row['kind']>;
+
 /** Until the race is judged, the words say only where the lane is. */
 function rowOf(event: Stamped<'step'>, atMs: number): Row {
-  const { lane, is, reached, instance, place, says } = event;
+  const { lane, place, says } = event;
+  const word = nameOfPlace(place);
+  const isOfServers = word === 'injected' || word === 'healed';
   return {
-    ...{ lane, kind: is === 'missed' ? 'stuck' : is, word: place ?? reached, isWrong: false },
+    ...{ lane, kind: kinds[place.is], word, isWrong: false },
     ...{ step: 0, tookMs: 0, atMs, evidence: [event] },
-    ...(instance && { instance }),
-    inRace: { reached, ...(place === undefined && { says }) },
+    inRace: { place, ...(isOfServers && { says }) },
   };
 }
 
@@ -82,13 +86,11 @@ function rowOf(event: Stamped<'step'>, atMs: number): Row {
 function judgedAs(race: RaceView, judged: JudgedRace): RaceView {
   const isViolated = judged.verdict === 'violated';
   const rows = race.rows.map((row, index): Row => {
-    const { says, asPlanned = false, reached = '', isWrong = false } = race.steps[index] ?? {};
-    const isTold = says && isViolated && race.isOfBug && asPlanned;
-    return {
-      ...row,
-      isWrong: isViolated && isWrong,
-      ...(isTold && { inRace: { reached, says } }),
-    };
+    const step = race.steps[index];
+    if (!step || !isViolated) return row;
+    const { place, says, asPlanned, isWrong } = step;
+    const isTold = race.isOfBug && asPlanned;
+    return { ...row, isWrong, ...(isTold && { inRace: { place, says } }) };
   });
   return { ...race, rows, judged };
 }

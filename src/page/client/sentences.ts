@@ -1,4 +1,6 @@
 /** The sentence of a row: what a lane did. The same for its picture, its list and the feed. */
+import { placeWords } from '../../lab/play/place-words.ts';
+import { instanceAt } from '../../lab/stage/place.ts';
 import type { Row, Wait } from './lane-rows.ts';
 import { language, page, stepText } from './texts.ts';
 
@@ -42,8 +44,11 @@ function textOf({ kind, word, of, orderId, inRace }: Row): string {
   return orderId && word === 'sold' ? `${text}: ${page.value.order(orderId)}` : text;
 }
 
-function evidenceOf({ kind, word, tookMs, inRace, instance = '' }: Row): string {
-  if (inRace) return [inRace.reached, instance].filter(Boolean).join(' · ');
+function evidenceOf({ kind, word, tookMs, inRace }: Row): string {
+  if (inRace) {
+    const at = placeWords(inRace.place, language.value);
+    return [at, instanceAt(inRace.place)].filter(Boolean).join(' · ');
+  }
   if (kind === 'stuck' || kind === 'fault') return '';
   const place = kind === 'at' ? [word] : [];
   return [...place, ...(tookMs > 0 ? [`${tookMs.toFixed(0)} ms`] : [])].join(' · ');
