@@ -345,6 +345,7 @@ export const en: LadderText = {
     'lease-over': 'its lease expires',
     'still-locked': 'time passes, its lock stays',
     'time-passes': 'the time of a lease passes',
+    'no-lease': 'there is no lease that could end',
     'nothing-to-hit': 'there is no such server',
     'no-effect': 'nothing happened',
     'not-there': 'nothing was there to hit',

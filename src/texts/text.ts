@@ -35,6 +35,7 @@ export type StepPlace =
   | 'lease-over'
   | 'still-locked'
   | 'time-passes'
+  | 'no-lease'
   | 'nothing-to-hit'
   | 'no-effect'
   | 'not-there'

@@ -335,6 +335,7 @@ export const zh: LadderText = {
     'lease-over': '租约到期',
     'still-locked': '时间过去，锁仍在',
     'time-passes': '过去了一个租约的时间',
+    'no-lease': '没有会到期的租约',
     'nothing-to-hit': '这个方案没有这台服务器',
     'no-effect': '什么也没有发生',
     'not-there': '没有可作用的对象',

@@ -1,5 +1,5 @@
 /** Facts and histories of one voucher, written by hand for the tests of the audit. */
-import type { Missed, ReachedPlace } from '../../src/lab/stage/place.ts';
+import type { Missed, Place, ReachedPlace } from '../../src/lab/stage/place.ts';
 import type { Attempt, Facts, OrderRow } from '../../src/service/audit/facts.ts';
 import { type CheckpointName, checkpointNames } from '../../src/service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../src/service/trace/history.ts';
@@ -122,13 +122,14 @@ function eventOf(line: string): HistoryEvent {
 }
 
 /** Where a step of a race has left its lane. */
-export const standsAt = (checkpoint: CheckpointName): ReachedPlace => ({
+type Seen = Extract<Place, { readonly is: 'at' | 'answered' }>;
+export const standsAt = (checkpoint: CheckpointName): Seen => ({
   ...{ is: 'at', checkpoint, instance: 'api-1' },
 });
-export const bought = (orderId: string): ReachedPlace => ({
+export const bought = (orderId: string): Seen => ({
   ...{ is: 'answered', attempt: { outcome: 'accepted', orderId } },
 });
-export const told = (reason: string): ReachedPlace => ({
+export const told = (reason: string): Seen => ({
   ...{ is: 'answered', attempt: { outcome: 'refused', reason } },
 });
 export const missed = (because: Missed): ReachedPlace => ({ is: 'missed', because });

@@ -7,13 +7,18 @@ import { describe, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Fault, Undo } from '../../src/lab/faults/fault.ts';
+import { PlayFaults } from '../../src/lab/play/play-faults.ts';
+import { leaseEnds } from '../../src/lab/play/play-race.ts';
 import { playStep, type Scene } from '../../src/lab/play/play-step.ts';
 import { expire, fault, kill, run, sigstop } from '../../src/lab/play/schedule.ts';
-import type { Done, Missed } from '../../src/lab/stage/place.ts';
+import type { Done, Missed, Place, ReachedPlace } from '../../src/lab/stage/place.ts';
 import type { Stage } from '../../src/lab/stage/stage.ts';
+import { rungNamed } from '../../src/service/ladder/rungs.ts';
 import { someFolder } from '../support/basics.ts';
+import { standsAt, told } from './facts.ts';
 
 const faultMs = 30;
+const rung = rungNamed('redis-atomic');
 
 const done = (as: Done) => ({ place: { is: 'done', as }, asPlanned: true });
 const missed = (because: Missed) => ({ place: { is: 'missed', because }, asPlanned: false });
@@ -42,16 +47,15 @@ function sceneWith(leaseMs: number, answersAfterMs = 0, hasEffect = true): Scene
     ...{ servers: ['zookeeper'], needed: 1, pid: 1, instance: 'api-1', key: 'lock' },
     ...{ leaseMs, answerMs: 1_000 },
   };
+  const stage = stageOf({ pidOf: () => pid, dataFolder: keptFolder }, async () => {
+    await sleep(faultMs);
+    if (hasEffect) pid = 1;
+    return async () => {};
+  });
   return {
-    player: { state: () => undefined },
-    undos: new Map(),
+    ...{ stage, faults: new PlayFaults(stage, rung), player: { state: () => undefined } },
     lockFaultTarget: () => target,
     lockAnswers: () => sleep(answersAfterMs),
-    stage: stageOf({ pidOf: () => pid, dataFolder: keptFolder }, async () => {
-      await sleep(faultMs);
-      if (hasEffect) pid = 1;
-      return async () => {};
-    }),
   } as unknown as Scene;
 }
 
@@ -66,23 +70,58 @@ test('a restart within the lease is as planned, if anything is seen of it', asyn
 });
 
 describe('the end of a lease', () => {
-  /** @param isWaitedFor else the step returns at once, long before the end of the lease. */
-  const end = (locked: boolean[], isWaitedFor: boolean) =>
+  /**
+   * @param leftMs what Redis says: -1 without an expiry, -2 without a key
+   * @param lives how many looks find the key
+   */
+  const redisWith = (leftMs: number, lives: number) => {
+    const ended: string[] = [];
+    const redis = {
+      pttl: async () => leftMs,
+      exists: async () => Number(ended.length === 0 && lives-- > 0),
+      pexpire: async (key: string) => ended.push(key),
+    };
+    return { redis, ended };
+  };
+  const end = async (leftMs: number, lives: number, isSure = false, hasService = true) => {
+    const { redis, ended } = redisWith(leftMs, lives);
+    const stage = {
+      ...stageOf({}, async () => async () => {}),
+      connections: { redis: () => redis },
+    };
+    const of = { lockService: { servers: ['redis-main'], needed: 1 } };
+    const lease = { key: 'lock', isSure, withinMs: 40 };
+    const came = await leaseEnds(stage as unknown as Stage, hasService ? of : {}, lease);
+    return [came, ended.length];
+  };
+
+  test.each([
+    ['is seen when its key is gone', end(900, 1), 'lease-over', 0],
+    ['is the time of a lease, without a key', end(-2, 0), 'time-passes', 0],
+    ['did not come when the key is renewed', end(900, 1e9), 'still-locked', 0],
+    ['never comes without an expiry', end(-1, 1e9, true), 'no-lease', 0],
+    ['never comes without a server that has the lock', end(900, 1e9, true, false), 'no-lease', 0],
+    ['comes at once when its owner is dead', end(900, 1e9, true), 'lease-over', 1],
+    ['is waited for when Redis has more than a lease', end(9_999, 1e9, true), 'still-locked', 0],
+  ])('%s', async (_, played, came, ended) => {
+    expect(await played).toEqual([came, ended]);
+  });
+
+  const step = (come: () => Promise<Done>, inject: (fault: Fault) => Promise<Undo>) =>
     playStep(expire('A', 'its lease expires', ''), {
-      ...sceneWith(60_000),
-      expireMs: isWaitedFor ? 20 : 60_000,
-      isLocked: async () => locked.shift() ?? false,
-      expire: () => sleep(isWaitedFor ? 25 : 0),
-      stage: stageOf({}, async (fault) => fault.inject({} as unknown as Lab)),
+      ...{ expire: come, stage: stageOf({}, inject) },
     } as unknown as Scene);
 
-  test.each<[string, boolean[], boolean, object]>([
-    ['is seen when its key is gone', [true, false], false, done('lease-over')],
-    ['is the time of a lease, without a key', [false, false], true, done('time-passes')],
-    ['did not come when the key is renewed', [true, true], true, done('still-locked')],
-    ['was not waited for', [true, true], false, missed('no-effect')],
-  ])('%s', async (_, isLocked, isWaitedFor, is) => {
-    expect(await end(isLocked, isWaitedFor)).toMatchObject(is);
+  test('is a fault, which a step waits for', async () => {
+    const inject = (fault: Fault) => fault.inject({} as unknown as Lab);
+    expect(await step(async () => 'lease-over', inject)).toMatchObject(done('lease-over'));
+    const without = { ...done('no-lease'), asPlanned: false };
+    expect(await step(async () => 'no-lease', inject)).toMatchObject(without);
+    const never = await step(
+      async () => 'lease-over',
+      async () => async () => {},
+    );
+    expect(never).toMatchObject(missed('no-effect'));
   });
 });
 
@@ -96,42 +135,50 @@ test('a server that is meant to stay away for longer than the lease may do so', 
   expect(step).toMatchObject(done('injected'));
 });
 
+/** A lane comes to this place. */
+const runsTo = (place: Place | undefined, more: object = {}) =>
+  ({
+    player: { state: () => undefined, resume: async () => {} },
+    ...{ lanes: { settled: async () => place }, running: {}, told: new Map(), ...more },
+  }) as unknown as Scene;
+
 describe('a worker that a fault keeps from the database', () => {
   const step = run('W', 'recorded', 'gives up', '', { unlessRecorded: true });
-  const arrival = { checkpoint: 'recorded', instance: 'w-1' };
 
   test.each([
     ['is as planned when no order is recorded', false, { place: { is: 'at' }, asPlanned: true }],
     ['says that the fault missed when the order is recorded', true, missed('recorded-anyway')],
   ])('%s', async (_, isRecorded, is) => {
-    const player = { to: async () => ({ kind: 'paused', arrival }) };
-    const scene = { player, isRecorded: () => isRecorded } as unknown as Scene;
+    const scene = runsTo(standsAt('recorded'), { isRecorded: () => isRecorded });
     expect(await playStep(step, scene)).toMatchObject(is);
   });
 });
 
 describe('a lane that runs to a place', () => {
-  const reach = (reached: object) =>
-    playStep(run('A', 'before-commit', '', '', { orUntil: ['before-release'] }), {
-      ...{ player: { to: async () => reached }, waitsFor: 'lock' },
-    } as unknown as Scene);
-  const at = (checkpoint: string) => ({
-    ...{ kind: 'paused', arrival: { checkpoint, instance: 'api-1' } },
+  const step = run('A', 'before-commit', '', '', { orUntil: ['before-release'] });
+
+  test.each<[string, Place | undefined, ReachedPlace, boolean]>([
+    ['is as planned there', standsAt('before-commit'), standsAt('before-commit'), true],
+    [
+      'is not at the place that comes nearest',
+      ...([standsAt('before-release'), standsAt('before-release'), false] as const),
+    ],
+    ['is not when it waits', { is: 'waits', on: 'lock' }, { is: 'waits', on: 'lock' }, false],
+    ['is not when it is nowhere', undefined, { is: 'missed', because: 'slow' }, false],
+    ['is not when it is answered', told('busy'), told('busy'), false],
+  ])('%s', async (_, reached, place, asPlanned) => {
+    expect(await playStep(step, runsTo(reached))).toMatchObject({ place, asPlanned });
   });
 
-  test.each([
-    ['is as planned there', at('before-commit'), { is: 'at' }, true],
-    ['is not at the place that comes nearest', at('before-release'), { is: 'at' }, false],
-    ['is not when it waits', { kind: 'waits' }, { is: 'waits', on: 'lock' }, false],
-    ['is not when it is nowhere', { kind: 'slow' }, { is: 'missed', because: 'slow' }, false],
-    [
-      'is not when it is answered',
-      { kind: 'answered', attempt: { outcome: 'refused', reason: 'busy' } },
-      { is: 'answered', attempt: { reason: 'busy' } },
-      false,
-    ],
-  ])('%s', async (_, reached, place, asPlanned) => {
-    expect(await reach(reached)).toMatchObject({ place, asPlanned });
+  test('is resumed from where a step has left it, not from where it came by itself', async () => {
+    const resumes: string[] = [];
+    const state = { kind: 'paused', arrival: {} };
+    const player = { state: () => state, resume: async (lane: string) => resumes.push(lane) };
+    const scene = runsTo(standsAt('before-commit'), { player });
+    await playStep(step, scene);
+    expect(resumes).toEqual([]);
+    await playStep(step, scene);
+    expect(resumes).toEqual(['A']);
   });
 });
 
@@ -141,6 +188,7 @@ describe('a fault in the process of a lane that was answered before', () => {
     ...sceneWith(60_000),
     stage: stageOf({ pidOf: () => 1 }, async () => async () => {}),
     player: { state: () => answered, settles: async () => true },
+    lanes: { instanceOf: () => 'api-1', locks: { died: () => {} } },
     lockFaultTarget: () => ({ servers: [], needed: 1, pid: 0, instance: '', leaseMs: 60_000 }),
   } as unknown as Scene;
 
@@ -159,7 +207,8 @@ describe('a fault in the process of a lane that was answered before', () => {
       process.kill(pid, 'SIGKILL');
       return async () => {};
     };
-    const living = { ...scene, stage: stageOf({ pidOf: () => pid }, inject) };
+    const stage = stageOf({ pidOf: () => pid }, inject);
+    const living = { ...scene, stage, faults: new PlayFaults(stage, rung) };
     expect(await playStep(step, living)).toMatchObject({ place: { is: 'dead' }, asPlanned: true });
   });
 });

@@ -1,12 +1,9 @@
 /** Pauses as text, and races: the lines that are printed, and the verdict. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { endsWithinLease, type LockFaultName } from '../../src/lab/play/lock-faults.ts';
 import { type Pause, parsePause, pauseText } from '../../src/lab/play/pauses.ts';
 import { type RaceResult, raceVerdict } from '../../src/lab/play/race-verdict.ts';
 import { laneOf, type RaceName, type Schedule, schedules } from '../../src/lab/play/schedules.ts';
-import { waitingProcess } from '../../src/lab/play/waiting-process.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import type { PlayedStep } from '../../src/lab/stage/events.ts';
@@ -14,7 +11,6 @@ import type { ReachedPlace } from '../../src/lab/stage/place.ts';
 import type { Stop } from '../../src/lab/stage/player.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
-import { someFolder } from '../support/basics.ts';
 import {
   accepted,
   bought,
@@ -71,31 +67,6 @@ test.each(Object.entries(schedules))('the race %s is drawn', (name, schedule: Sc
   const held = raceText({ ...result, verdict: 'held' }).split('\n\n')[1];
   expect(held).not.toContain('✗');
   expect(held).not.toContain(steps.find(({ isWrong }) => isWrong)?.says.en);
-});
-
-describe('the process in which a request waits', () => {
-  const write = (folder: string, file: string, ...lines: readonly string[]) => {
-    const text = history(...lines).map((event) => `${JSON.stringify(event)}\n`);
-    writeFileSync(join(folder, file), text.join(''));
-  };
-
-  test('is the one whose last event of the lock is its request', () => {
-    const folder = someFolder();
-    write(folder, 'api-1-11.jsonl', '0 a 7 received', '1 a 7 requested', '2 a 7 granted');
-    write(folder, 'api-2-22.jsonl', '3 b 8 received', '4 b 8 requested', '5 b 8 before-subscribe');
-    expect(waitingProcess(folder, 'r8', 'lock')).toBe(22);
-    expect(waitingProcess(folder, 'r7', 'lock')).toBeUndefined();
-    expect(waitingProcess(folder, 'r9', 'lock')).toBeUndefined();
-  });
-
-  test('is, without a lock, the API process that has received it and has no outcome yet', () => {
-    const folder = someFolder();
-    const ofB = ['2 b 8 received', '3 b 8 accepted'];
-    write(folder, 'api-1-11.jsonl', '0 a 7 received', '1 a 7 after-check', ...ofB);
-    write(folder, 'api-worker-1-33.jsonl', '4 b 8 recorded');
-    expect(waitingProcess(folder, 'r7', 'row')).toBe(11);
-    expect(waitingProcess(folder, 'r8', 'row')).toBeUndefined();
-  });
 });
 
 test('a server that restarts within the lease is late after it; one that stays away is not', () => {

@@ -19,6 +19,7 @@ const words: Readonly<Record<InWords, Readonly<Record<Language, string>>>> = {
   'lease-over': { en: 'lease over', zh: '租约到期' },
   'still-locked': { en: 'still locked', zh: '锁还在' },
   'time-passes': { en: 'time passes', zh: '时间流逝' },
+  'no-lease': { en: 'no lease', zh: '没有租约' },
   'nothing-to-hit': { en: 'nothing to hit', zh: '跳过' },
   'not-there': { en: 'not there', zh: '没有到达' },
   slow: { en: 'slow', zh: '太慢' },

@@ -5,7 +5,7 @@ import type { Rung } from '../../service/ladder/rung.ts';
 import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import { endLeaseIn } from '../environment/ask-instance.ts';
 import type { Lab } from '../environment/lab.ts';
-import type { Undo } from '../faults/fault.ts';
+import type { Undo, WatchedFault } from '../faults/fault.ts';
 import { killProcess, pauseProcess, stopServer } from '../faults/process.ts';
 import type { PlayedLane } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -15,6 +15,8 @@ import { lockClients } from './lock-clients.ts';
 export class PlayFaults {
   readonly #stage: Stage;
   readonly #rung: Rung;
+  /** What a race has broken, and what mends it. */
+  readonly #broken = new Map<string, Undo>();
   readonly #dead = new Map<string, Undo>();
   readonly #stopped = new Set<string>();
   /** The lanes whose process stands still, and what it hears when it runs again. */
@@ -29,9 +31,11 @@ export class PlayFaults {
     return this.#dead.has(lane);
   }
 
-  async kill(lane: string, pid: number, name: string): Promise<void> {
-    const { undo } = await injectWatched([killProcess(pid, name)], this.#stage);
+  /** @returns whether it is seen to have hit */
+  async kill(lane: string, pid: number, name?: string): Promise<boolean> {
+    const { undo, hasHit } = await injectWatched([killProcess(pid, name)], this.#stage);
     this.#dead.set(lane, undo);
+    return hasHit;
   }
 
   /** With another lane of its process. */
@@ -43,10 +47,11 @@ export class PlayFaults {
     return this.#paused.has(lane);
   }
 
-  async pause(lane: string, pid: number): Promise<void> {
-    const fault = pauseProcess(pid, `the process of ${lane}`);
-    const { undo: resume } = await injectWatched([fault], this.#stage);
+  /** @returns whether it is seen to have hit */
+  async pause(lane: string, pid: number, name?: string): Promise<boolean> {
+    const { undo: resume, hasHit } = await injectWatched([pauseProcess(pid, name)], this.#stage);
     this.#paused.set(lane, { resume, hears: async () => {} });
+    return hasHit;
   }
 
   async resume(lane: string): Promise<void> {
@@ -54,6 +59,18 @@ export class PlayFaults {
     this.#paused.delete(lane);
     await paused?.resume();
     await paused?.hears();
+  }
+
+  /** @returns whether all of it is seen to have hit */
+  async break(name: string, faults: readonly WatchedFault[]): Promise<boolean> {
+    const { undo, hasHit } = await injectWatched(faults, this.#stage);
+    this.#broken.set(name, undo);
+    return hasHit;
+  }
+
+  async mendOne(name: string): Promise<void> {
+    await this.#broken.get(name)?.();
+    this.#broken.delete(name);
   }
 
   /** A lock server that the rung asks, and that runs. */
@@ -120,6 +137,7 @@ export class PlayFaults {
   /** All of it, whatever fails. @throws the first error */
   async mend(): Promise<void> {
     const undos = [
+      ...[...this.#broken.values()].reverse(),
       ...[...this.#paused.keys()].map((lane) => () => this.resume(lane)),
       ...this.#dead.values(),
       ...[...this.#stopped].map((server) => () => this.start(server)),

@@ -6,15 +6,19 @@ import type { Rung } from '../../service/ladder/rung.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
 import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import type { Lab } from '../environment/lab.ts';
+import { isInTime } from '../environment/wait-until.ts';
 import type { PlayedStep } from '../stage/events.ts';
+import type { Done } from '../stage/place.ts';
 import type { LaneState, Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
+import { Lanes } from './lanes.ts';
 import type { LockFaultTarget } from './lock-faults.ts';
 import { lockProbe, noProbe } from './lock-probe.ts';
+import { PlayFaults } from './play-faults.ts';
 import { playStep, type Scene } from './play-step.ts';
 import { type PlayedRace, raceBegun, raceJudged, raceVerdict, stepEvent } from './race-verdict.ts';
+import { withRowWaits } from './row-waits.ts';
 import { type RaceName, type Schedule, schedules, stopsWorker } from './schedules.ts';
-import { waitingProcess } from './waiting-process.ts';
 
 /** Short leases, so that a race that waits for their end is short too. */
 export const leaseMs = 3_000;
@@ -25,6 +29,8 @@ export const raceSettings = {
   LOCK_WAIT_MS: '2000', // Longer than the player watches a waiting lane, shorter than a lease.
 } as const;
 const answeredWithinMs = 20_000;
+/** Shorter than a request waits for its lock. */
+const ownerlessMs = 300;
 
 /** What a drill adds to a race. */
 export interface RaceUnderLoad {
@@ -55,7 +61,8 @@ export async function playRace(
   const { lockAnswers } = probe;
   const raced = { voucherId, schedule, rung: rungNamed(rung) };
   const player = playerOf(stage, raced, surroundings);
-  const scene = { ...sceneOf(stage, raced, player), lockAnswers };
+  const isAlone = surroundings.around === undefined;
+  const scene = { ...sceneOf(stage, raced, player, isAlone), lockAnswers };
   await lockAnswers(); // A fault before may have cut connections,
   await probe.workersRecord(); // or killed a worker.
   stage.emit(raceBegun({ race, rung }));
@@ -97,26 +104,31 @@ function playerOf(
   return player;
 }
 
-/** The parts of it that depend on the rung. */
+/** @param isAlone nobody else buys: then the database says who waits for a row */
 function sceneOf(
   stage: Stage,
   { voucherId, schedule, rung }: Raced,
   player: Player,
+  isAlone: boolean,
 ): Omit<Scene, 'lockAnswers'> {
   const { lab, connections } = stage;
-  const { historyFolder } = lab;
   const keyOf = (lane: string) => {
     const userId = schedule.lanes[lane] ?? '';
     return defaultKeyPrefix + resourceOf(rung.scope, { voucherId, userId });
   };
-  const waitsFor = rung.lock ? 'lock' : ('row' as const);
+  const faults = new PlayFaults(stage, rung);
+  const running: Scene['running'] = { lane: '', until: [] };
+  const lanes = new Lanes({
+    ...{ stage, player, rung, faults, ownerlessMs, names: Object.keys(schedule.lanes) },
+    rowWaits: isAlone ? () => withRowWaits(lab, (rowWaits) => rowWaits()) : undefined,
+    isStop: (lane, checkpoint) => lane !== running.lane || running.until.includes(checkpoint),
+  });
   return {
-    ...{ stage, player, waitsFor, expireMs, undos: new Map() },
-    waitsIn: (lane) => waitingProcess(historyFolder, player.requestId(lane), waitsFor),
+    ...{ stage, player, lanes, faults, running, told: new Map() },
     isRecorded: () =>
-      readHistory(historyFolder, voucherId).history.some(({ event }) => event === 'recorded'),
-    expire: (lane) => leaseExpired(stage, keyOf(lane)),
-    isLocked: (lane) => hasKey(connections, keyOf(lane)).catch(() => false),
+      readHistory(lab.historyFolder, voucherId).history.some(({ event }) => event === 'recorded'),
+    expire: (lane) =>
+      leaseEnds(stage, rung, { key: keyOf(lane), isSure: isAlone && faults.isDead(lane) }),
     queueFaultTarget: { queueServer: rung.queueServer },
     lockFaultTarget: (lane) => lockFaultTarget(rung, keyOf('A'), connections, lane),
   };
@@ -124,7 +136,7 @@ function sceneOf(
 
 /** After an error too: no process and no request stays paused. */
 async function playSteps(schedule: Schedule, scene: Scene): Promise<PlayedStep[]> {
-  const { stage, player, undos } = scene;
+  const { stage, player, faults } = scene;
   const played: PlayedStep[] = [];
   try {
     if (stopsWorker(schedule)) await player.armWorker();
@@ -134,7 +146,7 @@ async function playSteps(schedule: Schedule, scene: Scene): Promise<PlayedStep[]
       stage.emit(stepEvent(done));
     }
   } finally {
-    for (const undo of [...undos.values()].reverse()) await undo();
+    await faults.mend();
     await player.freeWorker();
     await player.finish(answeredWithinMs);
   }
@@ -152,16 +164,30 @@ function lockFaultTarget(
   return { ...lockService, key, pid, instance, leaseMs, answerMs: config.LOCK_ANSWER_MS };
 }
 
-/** A lease that nobody renews has expired after it. */
-const expireMs = leaseMs * 1.5;
-
-/** Resolves when the lock's key is gone; or late, when it is renewed or is not a Redis key. */
-async function leaseExpired(stage: Stage, key: string): Promise<void> {
-  const { connections, signal } = stage;
-  const existed = await hasKey(connections, key).catch(() => false);
-  const gone = async () => existed && !(await hasKey(connections, key));
-  await stage.until('the lease to expire', expireMs, gone).catch(() => signal.throwIfAborted());
+interface EndingLease {
+  readonly key: string;
+  /** Its process is dead: nobody renews what Redis says is left, and it may pass at once. */
+  readonly isSure: boolean;
+  /** A lease that nobody renews has expired after it. */
+  readonly withinMs?: number;
 }
 
-const hasKey = async (connections: Connections, key: string): Promise<boolean> =>
-  (await connections.redis('admin').exists(key)) === 1;
+/** What becomes of a lease in its time. Of a key that is not one of this Redis, time must pass. */
+export async function leaseEnds(
+  stage: Pick<Stage, 'connections' | 'until'>,
+  { lockService }: Pick<Rung, 'lockService'>,
+  { key, isSure, withinMs = leaseMs * 1.5 }: EndingLease,
+): Promise<Done> {
+  if (!lockService) return 'no-lease';
+  const redis = stage.connections.redis('admin');
+  const leftMs = await redis.pttl(key).catch(() => noKey);
+  if (leftMs === withoutExpiry) return 'no-lease';
+  if (isSure && leftMs > 0 && leftMs <= leaseMs) await redis.pexpire(key, 1);
+  const hasKey = async () => (await redis.exists(key)) === 1;
+  const isGone = async () => leftMs > 0 && !(await hasKey());
+  if (await isInTime(stage.until('the lease to expire', withinMs, isGone))) return 'lease-over';
+  return (await hasKey().catch(() => false)) ? 'still-locked' : 'time-passes';
+}
+
+/** Answers of PTTL. */
+const [withoutExpiry, noKey] = [-1, -2];

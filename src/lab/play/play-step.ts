@@ -1,13 +1,13 @@
 /** Plays one step of a schedule: a lane runs, or its process is killed, paused or resumed. */
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
-import type { Fault, Undo, WatchedFault } from '../faults/fault.ts';
-import { killProcess, pauseProcess } from '../faults/process.ts';
+import type { WatchedFault } from '../faults/fault.ts';
+import { killProcess } from '../faults/process.ts';
 import type { PlayedStep } from '../stage/events.ts';
-import { workerLane } from '../stage/lane-messages.ts';
-import type { Done, Missed, ReachedPlace, Wait } from '../stage/place.ts';
-import { type LaneState, type Player, placeOfLane } from '../stage/player.ts';
+import { type Arrival, workerLane } from '../stage/lane-messages.ts';
+import type { Done, Missed } from '../stage/place.ts';
+import type { LaneState, Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
-import { injectWatched } from './inject-watched.ts';
+import type { Lanes } from './lanes.ts';
 import {
   endsWithinLease,
   isLockToLose,
@@ -16,6 +16,7 @@ import {
   leavesLockAvailable,
   lockFaultsOf,
 } from './lock-faults.ts';
+import type { PlayFaults } from './play-faults.ts';
 import {
   isQueueFault,
   isRestart,
@@ -25,11 +26,6 @@ import {
 } from './queue-faults.ts';
 import { laneOf, type Step, serversLane } from './schedules.ts';
 
-/**
- * A lane that has been waiting for so many milliseconds waits for another lane. Inside MySQL nobody
- * sees the wait, so it must last longer.
- */
-const waitingMs: Readonly<Record<Wait, number>> = { lock: 300, row: 1_200 };
 /** A lane that has neither arrived nor visibly waited by then proves nothing. */
 const slowMs = 10_000;
 
@@ -37,16 +33,14 @@ const slowMs = 10_000;
 export interface Scene {
   readonly stage: Stage;
   readonly player: Player;
-  /** What mends the faults; by lane, or by the name of a fault in the lock servers. */
-  readonly undos: Map<string, Undo>;
-  /** Waits until the lease of this lane's lock has expired, at most `expireMs`. */
-  readonly expire: (lane: string) => Promise<void>;
-  readonly expireMs: number;
-  /** Whether the lock of this lane has a key in the Redis of the sale. */
-  readonly isLocked: (lane: string) => Promise<boolean>;
-  /** The process in which the lane waits, by the history. */
-  readonly waitsIn: (lane: string) => number | undefined;
-  readonly waitsFor: Wait;
+  readonly lanes: Lanes;
+  readonly faults: PlayFaults;
+  /** The lane that runs, and where it stops; every other lane stands where it arrives. */
+  readonly running: { lane: string; until: readonly string[] };
+  /** The arrivals that were the end of a step. A lane that came further by itself has another. */
+  readonly told: Map<string, Arrival>;
+  /** Ends the lease of this lane's lock, or waits until it has expired. */
+  readonly expire: (lane: string) => Promise<Done>;
   /** Whether an order of this race is recorded, by the history. */
   readonly isRecorded: () => boolean;
   /** What the faults in the lock servers hit; undefined where the lock has no servers. */
@@ -78,35 +72,26 @@ async function reach(step: Step, scene: Scene): Promise<Reached> {
   if ('heal' in step) return healFault(step.heal, scene);
   if ('run' in step) {
     const reached = await runUntil(step.until, step.orUntil ?? [], lane, scene);
-    const isMissed = step.unlessRecorded && scene.isRecorded();
-    return isMissed ? miss('recorded-anyway') : reached;
+    return step.unlessRecorded && scene.isRecorded() ? miss('recorded-anyway') : reached;
   }
   if ('kill' in step) return kill(lane, scene, step.answered);
-  if ('pause' in step) return hit(pauseProcess, lane, scene, { is: 'paused' });
+  if ('pause' in step) return pause(lane, scene);
   if ('resume' in step) return resume(lane, scene);
   return expire(lane, scene);
 }
 
-/** A lease has expired when its key is gone; without a key, time must have passed. */
-async function expire(lane: string, scene: Scene): Promise<Reached> {
-  const wasLocked = await scene.isLocked(lane);
-  const startedAt = performance.now();
-  const undo = await scene.stage.inject(leaseEnds(lane, scene));
-  await undo();
-  const isLocked = await scene.isLocked(lane);
-  if (wasLocked && !isLocked) return done('lease-over');
-  if (performance.now() - startedAt < scene.expireMs) return miss('no-effect');
-  return done(isLocked ? 'still-locked' : 'time-passes');
-}
-
 /** In the record of a drill, the time of a lease is marked, too. */
-const leaseEnds = (lane: string, { expire }: Scene): Fault => ({
-  name: 'the time of a lease passes',
-  async inject() {
-    await expire(lane);
+async function expire(lane: string, scene: Scene): Promise<Reached> {
+  let came: Done | undefined;
+  const inject = async () => {
+    came = await scene.expire(lane);
     return async () => {};
-  },
-});
+  };
+  const undo = await scene.stage.inject({ name: 'the time of a lease passes', inject });
+  await undo();
+  if (came === undefined) return miss('no-effect');
+  return { ...done(came), asPlanned: came !== 'no-lease' };
+}
 
 async function injectFault(name: LockFaultName, lane: string, scene: Scene): Promise<Reached> {
   const target = scene.lockFaultTarget(scene.player.state(lane));
@@ -130,81 +115,82 @@ async function injectBehind(name: QueueFaultName, scene: Scene): Promise<Reached
   return reached;
 }
 
-/** @param key of their undo */
 async function injectAll(
-  key: string,
+  name: string,
   faults: readonly WatchedFault[],
-  { stage, undos }: Scene,
+  scene: Scene,
 ): Promise<Reached> {
-  const { undo, hasHit } = await injectWatched(faults, stage);
-  undos.set(key, undo);
-  if (!hasHit) return miss('no-effect');
+  if (!(await scene.faults.break(name, faults))) return miss('no-effect');
   return done(faults.length > 0 ? 'injected' : 'nothing-to-hit');
 }
 
 async function healFault(name: LockFaultName | QueueFaultName, scene: Scene): Promise<Reached> {
-  await scene.undos.get(name)?.();
-  scene.undos.delete(name);
+  await scene.faults.mendOne(name);
   if (!isQueueFault(name)) await scene.lockAnswers();
   return done('healed');
 }
 
 async function kill(lane: string, scene: Scene, mayBeAnswered = false): Promise<Reached> {
-  const reached = await hit(killProcess, lane, scene, { is: 'dead' }, mayBeAnswered);
-  if (!reached.asPlanned) return reached;
-  if (lane === workerLane) scene.player.watch(lane);
-  else await scene.player.settles(lane, slowMs);
-  return reached;
+  const { faults, lanes, player } = scene;
+  const { pid, instance } = processOf(lane, scene, mayBeAnswered) ?? {};
+  if (pid === undefined) return miss('not-there');
+  if (lane === workerLane) {
+    const reached = await injectAll(lane, [killProcess(pid, instance)], scene);
+    player.watch(lane); // Another one starts.
+    return reached.asPlanned ? { place: { is: 'dead' }, asPlanned: true } : reached;
+  }
+  if (!(await faults.kill(lane, pid, instance))) return miss('no-effect');
+  lanes.locks.died(lane);
+  await player.settles(lane, slowMs);
+  return { place: { is: 'dead' }, asPlanned: true };
 }
 
-/**
- * Injects the fault into the process in which the lane is paused, or waits. A lane that was
- * answered has nothing to hit there, unless the step says so.
- */
-async function hit(
-  fault: (pid: number, name?: string) => WatchedFault,
-  lane: string,
-  scene: Scene,
-  place: ReachedPlace,
-  mayBeAnswered = false,
-): Promise<Reached> {
-  const pid = processOf(lane, scene);
-  const state = scene.player.state(lane);
-  if (pid === undefined || (state?.kind === 'answered' && !mayBeAnswered)) return miss('not-there');
-  const name = state?.kind === 'paused' ? state.arrival.instance : instanceOf(state);
-  const reached = await injectAll(lane, [fault(pid, name)], scene);
-  return reached.asPlanned ? { asPlanned: true, place } : reached;
+async function pause(lane: string, scene: Scene): Promise<Reached> {
+  const { pid, instance } = processOf(lane, scene) ?? {};
+  if (pid === undefined) return miss('not-there');
+  if (!(await scene.faults.pause(lane, pid, instance))) return miss('no-effect');
+  return { place: { is: 'paused' }, asPlanned: true };
 }
 
-const instanceOf = (state: LaneState | undefined): string | undefined =>
-  state?.kind === 'answered' ? state.attempt.instance : undefined;
-
-function processOf(lane: string, { stage, player, waitsIn }: Scene): number | undefined {
-  const state = player.state(lane);
-  if (state?.kind === 'paused') return state.arrival.pid;
-  const answeredBy = instanceOf(state);
-  if (answeredBy !== undefined) return stage.lab.pidOf(answeredBy);
-  return state?.kind === 'running' ? waitsIn(lane) : undefined;
-}
-
-async function resume(lane: string, { undos }: Scene): Promise<Reached> {
-  const undo = undos.get(lane);
-  if (!undo) return miss('not-there');
-  await undo();
-  undos.delete(lane);
+async function resume(lane: string, { faults }: Scene): Promise<Reached> {
+  if (!faults.isPaused(lane)) return miss('not-there');
+  await faults.resume(lane);
   return done('resumed');
+}
+
+interface ProcessOfLane {
+  readonly pid: number;
+  readonly instance: string;
+}
+
+/** A lane that was answered has no process any more, unless the step is about it all the same. */
+function processOf(
+  lane: string,
+  { stage, player, lanes }: Scene,
+  mayBeAnswered = false,
+): ProcessOfLane | undefined {
+  const state = player.state(lane);
+  if (state?.kind === 'paused') return state.arrival;
+  const instance = lanes.instanceOf(lane);
+  const isOver = state?.kind === 'answered' && !mayBeAnswered;
+  if (instance === undefined || isOver) return undefined;
+  return { pid: stage.lab.pidOf(instance), instance };
 }
 
 async function runUntil(
   until: CheckpointName | 'answer',
   orUntil: readonly CheckpointName[],
   lane: string,
-  { player, waitsFor, waitsIn }: Scene,
+  { player, lanes, running, told }: Scene,
 ): Promise<Reached> {
-  const limits = { withinMs: slowMs, waits: { in: waitsIn, forMs: waitingMs[waitsFor] } };
-  const reached = await player.to(lane, [until, ...orUntil], limits);
-  if (reached.kind === 'slow') return miss('slow');
-  if (reached.kind === 'waits') return { place: { is: 'waits', on: waitsFor }, asPlanned: false };
-  const place = placeOfLane(reached);
-  return { place, asPlanned: until === (place.is === 'at' ? place.checkpoint : 'answer') };
+  Object.assign(running, { lane, until: [until, ...orUntil] });
+  const before = player.state(lane);
+  if (before?.kind !== 'paused' || told.get(lane) === before.arrival) await player.resume(lane);
+  const mayWait = until !== 'answer' && lane !== workerLane;
+  const place = await lanes.settled(lane, mayWait, slowMs);
+  const after = player.state(lane);
+  if (after?.kind === 'paused') told.set(lane, after.arrival);
+  if (place?.is !== 'at' && place?.is !== 'answered' && place?.is !== 'waits') return miss('slow');
+  const reached = place.is === 'at' ? place.checkpoint : place.is === 'answered' && 'answer';
+  return { place, asPlanned: until === reached };
 }

@@ -5,7 +5,6 @@
 
 import { collectFacts } from '../../service/audit/collect.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
-import { serviceError } from '../../service/errors.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
@@ -14,12 +13,12 @@ import { labError } from '../errors.ts';
 import type { PlayEvent, PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import { answerLost, canMove, isEnd, isSameWait, type Place } from '../stage/place.ts';
-import { type Player, placeOfLane } from '../stage/player.ts';
+import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { ownQueueEmpty } from '../workload/drained.ts';
-import { HistoryTail } from './history-tail.ts';
 import { judgedPromises } from './judged-promises.ts';
-import { isOfLock, LaneLocks } from './lane-locks.ts';
+import { isOfLock } from './lane-locks.ts';
+import { Lanes } from './lanes.ts';
 import { type Act, actOf } from './letters.ts';
 import { PlayFaults } from './play-faults.ts';
 import { PlayWorker } from './play-worker.ts';
@@ -30,10 +29,6 @@ import type { Wire, WireCommand } from './wire.ts';
 
 /** After this time a moving lane fails the play. */
 const stillWithinMs = 10_000;
-const lookEveryMs = 2;
-/** InnoDB refreshes `information_schema.innodb_trx` every 100 ms: a second look comes later. */
-const rowLooksApartMs = 130;
-const silentMs = 30;
 /** How long a lane may wait for a lock without an owner before it is called stuck. */
 const ownerlessMs = 1_000;
 
@@ -57,13 +52,11 @@ export class ChoicePlay {
   readonly #rung: Rung;
   readonly #setUp: SetUp;
   readonly #player: Player;
-  readonly #locks: LaneLocks;
-  readonly #history: HistoryTail;
+  readonly #moves: Lanes;
   readonly #played: readonly PlayedLane[];
   readonly #faults: PlayFaults;
   /** The lanes whose next answer is lost. */
   readonly #losing = new Set<string>();
-  #worker: PlayWorker | undefined;
   #isObserved: boolean;
   #hasStopped = false;
   #places: ReadonlyMap<string, Place> = new Map();
@@ -76,12 +69,18 @@ export class ChoicePlay {
     this.#faults = new PlayFaults(stage, this.#rung);
     this.voucherId = voucherId;
     this.#player = stage.player();
-    this.#locks = new LaneLocks(this.#rung.lockService === undefined);
-    this.#history = new HistoryTail(stage.lab.historyFolder);
     this.#isObserved = setUp.isObserved ?? false;
     this.#played = playedLanes({ instances: stage.lab.shape.instances, ...setUp });
     this.lanes = this.#played.map(({ name }) => name);
-    for (const lane of this.#played) if (lane.name !== workerLane) this.#add(lane);
+    const buyers = this.#played.filter(({ name }) => name !== workerLane);
+    this.#moves = new Lanes({
+      ...{ stage, player: this.#player, rung: this.#rung, faults: this.#faults, ownerlessMs },
+      ...{ names: buyers.map(({ name }) => name), rowWaits: setUp.rowWaits },
+      isStop: (_, checkpoint) => this.#stops().includes(checkpoint),
+      hears: (lane, event) => this.#tellLock(lane, event),
+      seemStill: () => this.#tellWaits(this.#placesNow()), // At once.
+    });
+    for (const lane of buyers) this.#add(lane);
   }
 
   /** On a fresh voucher; each lane in an instance of its own. */
@@ -94,7 +93,7 @@ export class ChoicePlay {
     const lanes = play.#played;
     if (hasWorker(rung)) {
       const player = play.#player;
-      play.#worker = await PlayWorker.arm({ stage, player, rung, voucherId });
+      play.#moves.worker = await PlayWorker.arm({ stage, player, rung, voucherId });
     }
     setUp.wire?.about(voucherId, play.id);
     play.#places = play.#placesNow();
@@ -134,12 +133,12 @@ export class ChoicePlay {
   }
 
   get hasWorker(): boolean {
-    return this.#worker !== undefined;
+    return this.#moves.worker !== undefined;
   }
 
   /** The order worker consumes nothing until somebody moves it, or starts it. */
   get holdsWorker(): boolean {
-    return this.#worker !== undefined && this.#worker.place.is !== 'free';
+    return this.#moves.worker !== undefined && this.#moves.worker.place.is !== 'free';
   }
 
   #tell(event: PlayEvent): void {
@@ -148,7 +147,7 @@ export class ChoicePlay {
 
   /** The lanes that a choice would move. */
   canGo(): string[] {
-    return this.lanes.filter((lane) => canMove(this.#place(lane)));
+    return this.lanes.filter((lane) => canMove(this.#moves.place(lane)));
   }
 
   /** @throws DEADLINE_PASSED when a lane moves and does not arrive. */
@@ -164,7 +163,7 @@ export class ChoicePlay {
     await wire?.skip();
     if (isTaken) {
       await this.#do(act);
-      await this.#untilStill();
+      await this.#moves.untilStill(stillWithinMs);
     }
     const commands = await wire?.take();
     const places = this.#placesNow();
@@ -179,17 +178,17 @@ export class ChoicePlay {
     if (does === 'stop') return this.#faults.canStop(to);
     if (does === 'start') return this.#faults.canStart(to);
     if (does === 'move') return this.canGo().includes(to);
-    if (does === 'kill') return this.#place(to).is === 'at';
-    if (does === 'pause') return this.#place(to).is === 'at' && !this.#standsWithWorker(to);
+    if (does === 'kill') return this.#moves.place(to).is === 'at';
+    if (does === 'pause') return this.#moves.place(to).is === 'at' && !this.#standsWithWorker(to);
     if (does === 'resume') return this.#faults.isPaused(to);
     if (does === 'lose-answer') return this.canGo().includes(to) && !this.#losing.has(to);
     const lane = this.#laneNamed(to);
-    const isOwner = this.#locks.isNewestOwner(to);
+    const isOwner = this.#moves.locks.isNewestOwner(to);
     return lane !== undefined && isOwner && this.#faults.canEndLease(this.voucherId, lane);
   }
 
   #canWorkerDo(does: Act['does']): boolean {
-    const { canDie = false, canStop = false, canStart = false } = this.#worker ?? {};
+    const { canDie = false, canStop = false, canStart = false } = this.#moves.worker ?? {};
     if (does === 'stop') return canStop;
     if (does === 'move') return this.canGo().includes(workerLane);
     return (does === 'kill' ? canDie : canStart) && !this.isPaused; // The next one is looked for.
@@ -207,7 +206,7 @@ export class ChoicePlay {
     const lane = this.#laneNamed(to);
     if (!lane) return;
     await this.#faults.endLease(this.voucherId, lane, this.#player.requestId(to));
-    this.#locks.leaseEnded(to); // Dead and releasing processes write no event.
+    this.#moves.locks.leaseEnded(to); // Dead and releasing processes write no event.
   }
 
   async #move(lane: string): Promise<void> {
@@ -216,27 +215,23 @@ export class ChoicePlay {
   }
 
   async #doToWorker(does: Act['does']): Promise<void> {
-    const worker = this.#worker;
+    const worker = this.#moves.worker;
     if (does === 'move') return this.#player.resume(workerLane);
     if (does === 'stop') return worker?.stop();
     if (does === 'start') return worker?.start();
     // Where the queue is in an instance, its requests die too.
     for (const { name, instance } of this.#played) {
-      if (instance !== worker?.process || !this.#isStanding(name)) continue;
+      if (instance !== worker?.process || name === workerLane || !this.#moves.isStanding(name))
+        continue;
       this.#tellDeath(name);
       this.#faults.died(name);
     }
     await worker?.kill();
   }
 
-  /** A buyer. */
-  #isStanding(lane: string): boolean {
-    return lane !== workerLane && this.#player.state(lane)?.kind === 'paused';
-  }
-
   /** The queue is in its instance, and the order worker stands there. */
   #standsWithWorker(lane: string): boolean {
-    return this.holdsWorker && this.#worker?.process === this.#laneNamed(lane)?.instance;
+    return this.holdsWorker && this.#moves.worker?.process === this.#laneNamed(lane)?.instance;
   }
 
   #laneNamed(name: string): PlayedLane | undefined {
@@ -245,7 +240,7 @@ export class ChoicePlay {
 
   /** Nothing can be chosen any more. */
   isOver(): boolean {
-    return this.lanes.every((lane) => isEnd(this.#place(lane)));
+    return this.lanes.every((lane) => isEnd(this.#moves.place(lane)));
   }
 
   #tellWaits(places: ReadonlyMap<string, Place>): void {
@@ -265,7 +260,7 @@ export class ChoicePlay {
     if (!this.#isObserved) return;
     const { connections } = this.#stage;
     const facts = await this.facts(isFinal);
-    const asked = { rung: this.#rung, facts, lanes: this.#played, locks: this.#locks };
+    const asked = { rung: this.#rung, facts, lanes: this.#played, locks: this.#moves.locks };
     this.#tell({ kind: 'readings', readings: await readingsOf(connections, asked) });
     this.#tell({ kind: 'judged', ...judgedPromises(facts, isFinal) });
   }
@@ -274,7 +269,8 @@ export class ChoicePlay {
   async facts(isFinal: boolean): Promise<Facts> {
     const { voucherId } = this;
     const { connections, tries } = this.#stage;
-    if (isFinal && this.#rung.queue && !this.#worker) await ownQueueEmpty(connections, voucherId);
+    if (isFinal && this.#rung.queue && !this.#moves.worker)
+      await ownQueueEmpty(connections, voucherId);
     const collected = await collectFacts(connections, voucherId);
     if (!collected) throw labError('UNKNOWN_VOUCHER', voucherId);
     return { ...collected, attempts: tries.filter((each) => each.voucherId === voucherId) };
@@ -284,10 +280,11 @@ export class ChoicePlay {
     const state = this.#player.state(lane);
     if (state?.kind !== 'paused') return;
     const { pid } = state.arrival;
-    if (does === 'pause') return this.#faults.pause(lane, pid);
+    if (does === 'pause')
+      return void (await this.#faults.pause(lane, pid, `the process of ${lane}`));
     if (this.#standsWithWorker(lane)) return this.#doToWorker('kill');
     await this.#killProcess(lane, pid, `the process of ${lane}`);
-    this.#locks.died(lane);
+    this.#moves.locks.died(lane);
   }
 
   async #killProcess(lane: string, pid: number, name: string): Promise<void> {
@@ -301,7 +298,7 @@ export class ChoicePlay {
   }
 
   #placesNow(): ReadonlyMap<string, Place> {
-    return new Map(this.lanes.map((each) => [each, this.#place(each)]));
+    return new Map(this.lanes.map((each) => [each, this.#moves.place(each)]));
   }
 
   /** Whether a purchase ended so because of a choice: with its process, or without a lock. */
@@ -318,9 +315,9 @@ export class ChoicePlay {
    */
   async finish(): Promise<Choice | null> {
     for (const lane of this.lanes) await this.#faults.resume(lane);
-    if (this.#worker?.canStart) await this.choose(`H${workerLane}`);
-    const isOpen = (lane: string) => ['at', 'waits'].includes(this.#place(lane).is);
-    const isAt = (lane: string) => this.#place(lane).is === 'at';
+    if (this.#moves.worker?.canStart) await this.choose(`H${workerLane}`);
+    const isOpen = (lane: string) => ['at', 'waits'].includes(this.#moves.place(lane).is);
+    const isAt = (lane: string) => this.#moves.place(lane).is === 'at';
     const open = this.lanes.filter(isOpen);
     for (let next = this.lanes.find(isAt); next !== undefined; next = this.lanes.find(isAt))
       await this.choose(next);
@@ -343,7 +340,7 @@ export class ChoicePlay {
   /** After an error: no lane stays where it is, with what it has locked. */
   async abandon(): Promise<void> {
     await this.#faults.mend().catch(() => {}); // The stage mends what is left.
-    await this.#worker?.free().catch(() => {});
+    await this.#moves.worker?.free().catch(() => {});
     await this.#player.finish(stillWithinMs);
   }
 
@@ -352,56 +349,7 @@ export class ChoicePlay {
     return this.#stage.lab.pidOf(instance);
   }
 
-  async #untilStill(): Promise<void> {
-    const deadline = performance.now() + stillWithinMs;
-    let movedAt = performance.now();
-    while (performance.now() < deadline) {
-      const hasMoved = await this.#look();
-      if (hasMoved) movedAt = performance.now();
-      const moving = this.#moving();
-      if (moving.length === 0 && !hasMoved) return;
-      const silentForMs = moving.length > 0 ? performance.now() - movedAt : 0;
-      if (silentForMs > silentMs && (await this.#areAtRows(moving))) return;
-      if (silentForMs > ownerlessMs && moving.every((lane) => this.#waitsInVain(lane)))
-        return this.#worker?.giveUp();
-      await this.#stage.rest(lookEveryMs);
-    }
-    throw serviceError(
-      'DEADLINE_PASSED',
-      `${this.#moving().join(', ')} to stand still`,
-      stillWithinMs,
-    );
-  }
-
-  #waitsInVain(lane: string): boolean {
-    if (lane === workerLane) return this.#worker?.mayWaitInVain ?? false;
-    return this.#locks.isRefused(lane);
-  }
-
-  /** Lanes at a checkpoint that is no stop go on. @returns whether anything has happened */
-  async #look(): Promise<boolean> {
-    const arrived = await this.#player.look();
-    let hasRead = false;
-    for (const event of this.#history.read()) {
-      const lane = this.lanes.find((each) => this.#player.requestId(each) === event.requestId);
-      if (!lane) continue; // Of another play.
-      hasRead = true;
-      this.#readLock(lane, event);
-      this.#worker?.read(event);
-    }
-    await this.#worker?.look();
-    let hasPassed = false;
-    for (const lane of this.lanes) {
-      const state = this.#player.state(lane);
-      if (state?.kind !== 'paused' || this.#isStop(state.arrival.checkpoint)) continue;
-      await this.#player.resume(lane);
-      hasPassed = true;
-    }
-    return arrived || hasPassed || hasRead;
-  }
-
-  #readLock(lane: string, event: HistoryEvent): void {
-    this.#locks.read(lane, event);
+  #tellLock(lane: string, event: HistoryEvent): void {
     if (!this.#rung.lock || !isOfLock(event)) return;
     const { event: what, resource, instance, fence } = event;
     this.#tell({
@@ -413,53 +361,6 @@ export class ChoicePlay {
 
   #stops(): readonly CheckpointName[] {
     return this.#setUp.stopsEverywhere ? everyStopOf(this.#setUp.rung) : stopsOf(this.#setUp.rung);
-  }
-
-  #isStop(checkpoint: string): boolean {
-    return this.#stops().some((stop) => stop === checkpoint);
-  }
-
-  #moving(): string[] {
-    return this.lanes.filter((lane) => this.#isMoving(lane));
-  }
-
-  #isMoving(lane: string): boolean {
-    if (lane === workerLane) return this.#worker?.isMoving ?? false;
-    const isRunning = this.#player.state(lane)?.kind === 'running';
-    return isRunning && !this.#faults.isDead(lane) && this.#locks.waitedFor(lane).length === 0;
-  }
-
-  /** Only they have transactions here: so they wait when as many wait as still run. */
-  async #areAtRows(moving: readonly string[]): Promise<boolean> {
-    if (!this.lanes.some((lane) => this.#player.state(lane)?.kind === 'paused')) return false;
-    if ((await this.#setUp.rowWaits()) < moving.length) return false;
-    this.#tellWaits(this.#placesNow()); // At once: that the table is fresh is seen later.
-    await this.#stage.rest(rowLooksApartMs);
-    return !(await this.#look()) && (await this.#setUp.rowWaits()) >= moving.length;
-  }
-
-  #place(lane: string): Place {
-    if (lane === workerLane && this.#worker) return this.#worker.place;
-    if (this.#faults.isDead(lane)) return { is: 'dead' };
-    if (this.#faults.isPaused(lane)) return { is: 'paused' };
-    const state = this.#player.state(lane);
-    if (!state) return { is: 'idle' };
-    if (state.kind !== 'running') return placeOfLane(state);
-    const owners = this.#locks.waitedFor(lane);
-    if (owners.length === 0)
-      return this.#locks.isRefused(lane) ? { is: 'waits', on: 'lock' } : this.#waitsForRow(lane);
-    const isForDead = owners.every((owner) => this.#faults.isDead(owner));
-    return { is: 'waits', on: 'lock', for: owners.join(', '), isForDead };
-  }
-
-  /** Another lane that stands may have changed the row: with one such lane, it is that one. */
-  #waitsForRow(lane: string): Place {
-    const standing = this.lanes.filter(
-      (other) => other !== lane && this.#player.state(other)?.kind === 'paused',
-    );
-    const [owner] = standing;
-    if (owner === undefined || standing.length > 1) return { is: 'waits', on: 'row' };
-    return { is: 'waits', on: 'row', for: owner };
   }
 }
 

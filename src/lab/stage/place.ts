@@ -54,6 +54,8 @@ export type Done =
   | 'lease-over'
   | 'still-locked'
   | 'time-passes'
+  /** The lock has no lease: nothing ends with time. */
+  | 'no-lease'
   /** The lock has no such server. */
   | 'nothing-to-hit';
 
