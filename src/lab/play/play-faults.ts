@@ -5,11 +5,11 @@ import type { Rung } from '../../service/ladder/rung.ts';
 import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import { endLeaseIn } from '../environment/ask-instance.ts';
 import type { Lab } from '../environment/lab.ts';
-import type { Undo, WatchedFault } from '../faults/fault.ts';
+import { isInTime } from '../environment/wait-until.ts';
+import type { Fault, HasHit, Undo, WatchedFault } from '../faults/fault.ts';
 import { killProcess, pauseProcess, stopServer } from '../faults/process.ts';
 import type { PlayedLane } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
-import { injectWatched } from './inject-watched.ts';
 import { lockClients } from './lock-clients.ts';
 
 export class PlayFaults {
@@ -176,3 +176,27 @@ async function wakeWaiters(redis: Redis, key: string): Promise<void> {
   const channels = (await redis.pubsub('CHANNELS', `*${key}*`)) as string[];
   for (const channel of channels) await redis.publish(channel, '0');
 }
+
+/** Injects these faults, and sees from outside whether each of them hit. */
+export async function injectWatched(
+  faults: readonly WatchedFault[],
+  stage: Stage,
+): Promise<{ readonly undo: Undo; readonly hasHit: boolean }> {
+  const undos: Undo[] = [];
+  let hasHit = true;
+  for (const fault of faults) {
+    const seen = await fault.watch(stage.lab);
+    undos.push(await stage.inject(fault));
+    hasHit &&= await isSeen(fault, seen, stage);
+  }
+  const undo = async () => {
+    for (const each of undos.reverse()) await each();
+  };
+  return { undo, hasHit };
+}
+
+/** A killed process is there for a moment longer. */
+const seenWithinMs = 2_000;
+
+const isSeen = ({ name }: Fault, hasHit: HasHit, stage: Stage): Promise<boolean> =>
+  isInTime(stage.until(`the effect of: ${name}`, seenWithinMs, hasHit));

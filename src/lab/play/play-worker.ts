@@ -15,8 +15,8 @@ import { workerLane } from '../stage/lane-messages.ts';
 import type { Place } from '../stage/place.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
-import { injectWatched } from './inject-watched.ts';
 import { lockProbe } from './lock-probe.ts';
+import { injectWatched } from './play-faults.ts';
 
 const backWithinMs = 15_000;
 const lookEveryMs = 20;

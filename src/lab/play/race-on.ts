@@ -1,13 +1,13 @@
 /** Plays a race in the shape that it needs: its number of instances, and short leases. */
 import { audit } from '../../service/audit/audit.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
+import type { Progress } from '../environment/lab.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Stage } from '../stage/stage.ts';
 import { playRace, raceSettings } from './play-race.ts';
 import { isAboutData, type PlayedRace } from './race-verdict.ts';
 import { hasLockFaults, type RaceName, type Schedule, schedules } from './schedules.ts';
-import { replayWhileTooSlow } from './until-known.ts';
 
 /** Wrong data is shown, however slow the machine was: some rungs must never let it happen. */
 export function tooSlowBecause(
@@ -38,6 +38,28 @@ export async function raceOn(
     return playRace(stage, name, rung);
   };
   return replayWhileTooSlow(playIn, tooSlowBecause, (text) => stage.note(text), stage.signal);
+}
+
+/** A slow machine leaves a race undecided: then it is played again, and the command says so. */
+const playsMax = 3;
+
+/**
+ * @param undecidedBecause why a play counts for nothing; undefined when it counts.
+ * @throws the reason of `signal`, before a play.
+ */
+export async function replayWhileTooSlow<Play>(
+  play: () => Promise<Play>,
+  undecidedBecause: (play: Play) => string | undefined,
+  progress: Progress,
+  signal?: AbortSignal,
+): Promise<Play> {
+  for (let plays = 1; ; plays++) {
+    signal?.throwIfAborted();
+    const last = await play();
+    const reason = undecidedBecause(last);
+    if (reason === undefined || plays === playsMax) return last;
+    progress(`${reason}. It is played again.`);
+  }
 }
 
 export const raceExperiment: Experiment<{ name: RaceName; rung: RungName }, PlayedRace> = {

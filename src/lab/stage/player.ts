@@ -26,27 +26,15 @@ export type LaneState =
   | { readonly kind: 'running' }
   | { readonly kind: 'answered'; readonly attempt: Attempt };
 
-/** Where a lane is after it ran. `waits`: for another lane. `slow`: it was not seen in time. */
-export type Reached =
-  | Exclude<LaneState, { readonly kind: 'running' }>
-  | { readonly kind: 'waits' }
-  | { readonly kind: 'slow' };
+type Settled = Exclude<LaneState, { readonly kind: 'running' }>;
+/** Where a lane is after it ran. `slow`: it was not seen in time. */
+export type Reached = Settled | { readonly kind: 'slow' };
 
 /** A lane stood at a checkpoint, from its arrival until it was resumed, or its process ended. */
 export interface Stop extends Pick<Arrival, 'lane' | 'checkpoint' | 'instance'> {
   /** Nanoseconds of the clock of the history. */
   readonly from: string;
   readonly to: string;
-}
-
-export interface Limits {
-  readonly withinMs: number;
-  /** Whether a lane waits for another one. Without it, nobody looks. */
-  readonly waits?: {
-    /** @returns the process in which it waits */
-    readonly in: (lane: string) => number | undefined;
-    readonly forMs: number;
-  };
 }
 
 /** One lane, for a caller that must have it at a checkpoint. */
@@ -149,18 +137,15 @@ export class Player {
   async to(
     lane: string,
     places: readonly (CheckpointName | 'answer')[],
-    limits: Limits,
+    { withinMs }: { readonly withinMs: number },
   ): Promise<Reached> {
-    let reached: Reached = { kind: 'slow' };
     for (let count = 0; count < checkpointsMax; count++) {
       await this.resume(lane);
-      reached = await this.#settled(lane, limits);
-      if (reached.kind === 'answered') return reached;
-      if (reached.kind === 'paused' && places.includes(reached.arrival.checkpoint)) return reached;
-      // A lane that must be answered may wait for others first.
-      if (reached.kind !== 'paused' && !places.includes('answer')) return reached;
+      const reached = await this.#settled(lane, withinMs);
+      if (reached.kind !== 'paused') return reached;
+      if (places.includes(reached.arrival.checkpoint)) return reached;
     }
-    return reached;
+    return { kind: 'slow' };
   }
 
   /** Reads who has arrived. @returns whether anybody has */
@@ -214,19 +199,11 @@ export class Player {
     this.#leave();
   }
 
-  async #settled(lane: string, { withinMs, waits }: Limits): Promise<Reached> {
-    const deadline = performance.now() + withinMs;
-    let waitingSince = Number.POSITIVE_INFINITY;
-    while (performance.now() < deadline) {
-      await this.settles(lane, 50);
-      this.#early.delete(lane);
-      const state = this.#states.get(lane);
-      if (state && state.kind !== 'running') return state;
-      if (waits?.in(lane) === undefined) waitingSince = Number.POSITIVE_INFINITY;
-      else waitingSince = Math.min(waitingSince, performance.now());
-      if (waits && performance.now() - waitingSince >= waits.forMs) return { kind: 'waits' };
-    }
-    return { kind: 'slow' };
+  async #settled(lane: string, withinMs: number): Promise<Reached> {
+    await this.settles(lane, withinMs);
+    this.#early.delete(lane);
+    const state = this.#states.get(lane);
+    return state && state.kind !== 'running' ? state : { kind: 'slow' };
   }
 
   async #receive(): Promise<boolean> {
@@ -255,9 +232,7 @@ export class Player {
 }
 
 /** Where a lane is that does not run. */
-export function placeOfLane(
-  state: Exclude<LaneState, { readonly kind: 'running' }>,
-): Extract<Place, { readonly is: 'at' | 'answered' }> {
+export function placeOfLane(state: Settled): Extract<Place, { readonly is: 'at' | 'answered' }> {
   if (state.kind === 'answered') return { is: 'answered', attempt: answerIn(state.attempt) };
   const { checkpoint, instance } = state.arrival;
   return { is: 'at', checkpoint, instance };

@@ -1,7 +1,6 @@
 /** A race that a slow machine left undecided is played again, and said to be. */
 import { describe, expect, test } from 'vitest';
-import { tooSlowBecause } from '../../src/lab/play/race-on.ts';
-import { replayWhileTooSlow } from '../../src/lab/play/until-known.ts';
+import { replayWhileTooSlow, tooSlowBecause } from '../../src/lab/play/race-on.ts';
 import { accepted, facts, type Given, history, row } from './facts.ts';
 
 const tooSlow = (verdict: string) =>
