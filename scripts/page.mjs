@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 import { drillNames, drills } from '../dist/lab/drills/drills.js';
-import { famousRaces } from '../dist/lab/play/famous-races.js';
 import { raceNames, schedules } from '../dist/lab/play/schedules.js';
 import { canAim, saleOf, stopsOf } from '../dist/lab/play/set-up.js';
 import { outageFaults, safetyFaults, scoredRungs } from '../dist/lab/scoreboard/columns.js';
@@ -91,8 +90,8 @@ function racesOn(rung) {
   return raceNames
     .filter((name) => schedules[name].rung === rung)
     .map((name) => {
-      const { title, next } = schedules[name];
-      return { name, next, title, byHand: famousRaces[name] };
+      const { title, next, byHand } = schedules[name];
+      return { name, next, title, byHand };
     });
 }
 

@@ -7,8 +7,8 @@ import type { WorkFolders } from '../lab/environment/work-folders.ts';
 import { labError } from '../lab/errors.ts';
 import { allOrdersExperiment } from '../lab/play/all-orders.ts';
 import { choicesByHand } from '../lab/play/by-hand.ts';
-import { choicesOptions, famousRaces } from '../lab/play/famous-races.ts';
-import { raceNames, schedules } from '../lab/play/schedules.ts';
+import { choicesOptions } from '../lab/play/letters.ts';
+import { raceNames, type Schedule, schedules } from '../lab/play/schedules.ts';
 import { rungsWithOrders } from '../lab/play/set-up.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { command } from './command.ts';
@@ -61,9 +61,8 @@ function playRace(folders: WorkFolders, given: RaceGiven): Promise<void> {
 
 function listRaces({ json, language }: RaceGiven): void {
   const all = raceNames.map((name) => {
-    const { title, rung } = schedules[name];
-    const choices = famousRaces[name];
-    return { name, rung, title: title[language], ...(choices && { byHand: choices }) };
+    const { title, rung, byHand }: Schedule = schedules[name];
+    return { name, rung, title: title[language], ...(byHand && { byHand }) };
   });
   print(json, all, () =>
     all

@@ -55,3 +55,18 @@ export function lanesOf(choices: string, atLeast = 2): string[] {
   const named = [...choices].map((letter) => (laneNames as readonly string[]).indexOf(letter));
   return laneNames.slice(0, Math.max(atLeast - 1, ...named) + 1);
 }
+
+export interface PlayedByHand {
+  readonly choices: string;
+  /** A lane stops at every checkpoint. */
+  readonly stopsEverywhere?: boolean;
+}
+
+const stops = (stopsEverywhere = false): string => (stopsEverywhere ? ' --every-checkpoint' : '');
+
+/** For the terminal. */
+export const choicesOptions = ({ choices, stopsEverywhere }: PlayedByHand): string =>
+  `--choices ${choices}${stops(stopsEverywhere)}`;
+
+export const choicesCommand = (rung: string, { choices, stopsEverywhere }: PlayedByHand): string =>
+  `npx lockstep race --choices ${choices} --rung ${rung}${stops(stopsEverywhere)}`;

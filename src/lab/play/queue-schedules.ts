@@ -31,6 +31,7 @@ export const queueSchedules = {
     rung: 'memory',
     next: 'redis-list',
     ...queued,
+    byHand: { choices: 'AAXWB' },
     steps: [
       run('A', 'published', 'has queued its order', '订单已入队', { orUntil: ['before-release'] }),
       delivered,
@@ -45,6 +46,7 @@ export const queueSchedules = {
     rung: 'redis-list',
     next: 'redis-list-reliable',
     ...queued,
+    byHand: { choices: 'AAXWB' },
     steps: [
       isAccepted,
       delivered,
@@ -60,6 +62,7 @@ export const queueSchedules = {
     under: 'worker-dies-after-commit',
     rung: 'redis-list-reliable',
     ...queued,
+    byHand: { choices: 'AAWXWB' },
     steps: [
       isAccepted,
       run('W', 'recorded', 'has committed the order', '已提交订单'),
@@ -73,6 +76,7 @@ export const queueSchedules = {
     rung: 'redis-pubsub',
     next: 'redis-stream-last-id',
     ...queued,
+    byHand: { choices: 'SWAAHWB' },
     steps: [
       fault('workers-away', 'no order worker runs', '没有订单消费者在运行'),
       isAccepted,

@@ -46,6 +46,7 @@ export const schedules = {
     stock: 1,
     lanes: { A: '7', B: '8' },
     shows: 'no-oversell',
+    byHand: { choices: 'ABAB' },
     steps: [
       run('A', 'after-check', 'reads the stock: 1 is left', '读到库存：剩 1 个'),
       run('B', 'after-check', 'reads the stock: 1 is left', '读到库存：剩 1 个'),
@@ -67,6 +68,7 @@ export const schedules = {
     stock: 5,
     lanes: sameUser,
     shows: 'one-order-per-user',
+    byHand: { choices: 'ABAB' },
     steps: [
       run('A', 'after-check', 'finds no order', '没有发现订单'),
       run('B', 'after-check', 'finds no order', '没有发现订单'),
@@ -86,6 +88,7 @@ export const schedules = {
     stock: 5,
     lanes: sameUser,
     shows: 'one-order-per-user',
+    byHand: { choices: 'AAABBABB' },
     steps: [
       run('A', 'before-commit', 'has released, not yet committed', '已释放锁，尚未提交'),
       run('B', 'after-check', 'gets the lock and finds no order', '得到锁，没有发现订单'),
@@ -103,6 +106,7 @@ export const schedules = {
     lanes: { A: '7', B: '8' },
     needs: 'stored',
     shows: 'no-oversell',
+    byHand: { choices: 'AAAXA', stopsEverywhere: true },
     steps: [
       run('A', 'stock-taken', 'has taken the last one', '已扣减最后一个', {
         orUntil: ['before-commit', 'before-release'],
@@ -126,6 +130,7 @@ export const schedules = {
     needs: 'stored',
     onlyHere: true,
     shows: 'redis-matches-mysql',
+    byHand: { choices: 'AXA', stopsEverywhere: true },
     steps: [
       run('A', 'stock-taken', 'has acquired the last permit', '拿到最后一个许可', {
         orUntil: ['before-release'],
@@ -146,6 +151,7 @@ export const schedules = {
     stock: 5,
     lanes: sameUser,
     shows: 'one-order-per-user',
+    byHand: { choices: 'AABBAB' },
     steps: [
       run('A', 'after-check', 'has the mutex of its process', '得到本进程的互斥锁'),
       run('B', 'after-check', 'has the mutex of another process', '得到另一进程的互斥锁'),
@@ -163,6 +169,7 @@ export const schedules = {
     lanes: sameUser,
     needs: 'stored',
     shows: 'progress',
+    byHand: { choices: 'AXAB' },
     steps: [
       run('A', 'after-check', 'has the lock', '得到锁', { orUntil: ['before-release'] }),
       kill('A', 'dies with it', '拿着锁宕机'),
@@ -180,6 +187,7 @@ export const schedules = {
     lanes: sameUser,
     needs: 'lock',
     shows: 'progress',
+    byHand: { choices: 'AXAB', stopsEverywhere: true },
     steps: [
       run('A', 'before-expire', 'has set the key, without expiry', '已写入键，尚无过期时间', {
         orUntil: ['after-acquire'],
@@ -202,6 +210,7 @@ export const schedules = {
     lanes: { A: '7', B: '7', C: '7' },
     needs: 'lock',
     shows: 'one-order-per-user',
+    byHand: { choices: 'AAEABACBCBC' },
     steps: [
       run('A', 'after-check', 'has the lock, and stalls', '得到锁，然后停顿'),
       expire('A', 'its lease expires', '租约到期'),
@@ -248,6 +257,7 @@ export const schedules = {
     lanes: sameUser,
     needs: 'lock',
     shows: 'one-order-per-user',
+    byHand: { choices: 'AAAAEABBBAAABBBB', stopsEverywhere: true },
     steps: [
       run('A', 'before-commit', 'has checked its lease, last time', '最后一次检查了租约'),
       expire('A', 'the time of a lease passes', '过去了一个租约的时间'),
@@ -269,6 +279,7 @@ export const schedules = {
     lanes: sameUser,
     needs: 'lock',
     shows: 'one-order-per-user',
+    byHand: { choices: 'AAAAEABBBAABBB', stopsEverywhere: true },
     steps: [
       run('A', 'before-commit', 'has checked its lease, last time', '最后一次检查了租约'),
       expire('A', 'its lease expires: no watchdog', '租约到期：没有看门狗'),
@@ -290,6 +301,7 @@ export const schedules = {
     lanes: sameUser,
     undisturbed: ['B'],
     shows: 'one-order-per-user',
+    byHand: { choices: 'AAAAPAEABBBRAAABBB', stopsEverywhere: true },
     steps: [
       run('A', 'before-commit', 'has checked its lease, last time', '最后一次检查了租约', {
         orUntil: ['before-release'],
@@ -332,6 +344,7 @@ export const schedules = {
     lanes: sameUser,
     needs: 'waiters',
     shows: 'progress',
+    byHand: { choices: 'AABAAAAB', stopsEverywhere: true },
     steps: [
       run('A', 'after-check', 'has the lock', '得到锁'),
       run('B', 'before-subscribe', 'is refused, will subscribe', '被拒绝，准备订阅'),
@@ -352,6 +365,7 @@ export const schedules = {
     lanes: sameUser,
     needs: 'waiters',
     shows: 'progress',
+    byHand: { choices: 'AABAAAAB', stopsEverywhere: true },
     steps: [
       run('A', 'after-check', 'has the lock', '得到锁'),
       run('B', 'before-subscribe', 'sees A’s node, has no latch yet', '看到 A 的节点，尚无门闩'),
@@ -413,6 +427,7 @@ export const schedules = {
     lanes: { A: '7', B: '8' },
     needs: 'queue',
     shows: 'redis-matches-mysql',
+    byHand: { choices: 'AXAB' },
     steps: [
       run('A', 'claimed', 'has taken the last one in Redis', '在 Redis 扣掉了最后一张', {
         orUntil: ['before-release'],

@@ -1,6 +1,6 @@
 /** The choices so far: back, branches, link, export. */
 import { signal } from '@preact/signals';
-import { choicesCommand } from '../../lab/play/famous-races.ts';
+import { choicesCommand } from '../../lab/play/letters.ts';
 import { connection } from './api.ts';
 import { lettersOf, type PlayView } from './model.ts';
 import { go, linkTo } from './route.ts';
