@@ -9,7 +9,7 @@ import type { ServiceShape } from '../../src/lab/environment/servers/service.ts'
 import { type ChangedCopy, changedCopy } from '../../src/lab/mutants/change.ts';
 import { playRace, raceSettings } from '../../src/lab/play/play-race.ts';
 import { claimOn } from '../../src/lab/play/race-verdict.ts';
-import { laneOf, type Schedule, schedules } from '../../src/lab/play/schedules.ts';
+import { type Schedule, schedules } from '../../src/lab/play/schedules.ts';
 import { Stage } from '../../src/lab/stage/stage.ts';
 import { isServiceError } from '../../src/service/errors.ts';
 import { rungNamed } from '../../src/service/ladder/rungs.ts';
@@ -26,9 +26,9 @@ export const fixingRaces = shortRaces.filter(
 const stopsSomewhere = (pair: RaceOnRung) =>
   scheduleOf(pair).steps.some((step, index, all) => {
     const next = all[index + 1];
-    return 'run' in step && step.until !== 'answer' && next && laneOf(next) !== step.run;
+    return step.act === 'run' && step.until !== 'answer' && next && next.lane !== step.lane;
   });
-const hasFaults = (pair: RaceOnRung) => scheduleOf(pair).steps.some((step) => !('run' in step));
+const hasFaults = (pair: RaceOnRung) => scheduleOf(pair).steps.some(({ act }) => act !== 'run');
 
 const neverStops = {
   file: 'lab/in-service/meet-player',

@@ -5,13 +5,8 @@ import { allRaces, defaults, rushes, shortRaces } from '../../src/lab/drills/dem
 import { isAsClaimed, isStarved } from '../../src/lab/drills/run-rung.ts';
 import { parsePause } from '../../src/lab/play/pauses.ts';
 import { claimOn } from '../../src/lab/play/race-verdict.ts';
-import {
-  laneOf,
-  raceNames,
-  type Schedule,
-  schedules,
-  serversLane,
-} from '../../src/lab/play/schedules.ts';
+import { serversLane } from '../../src/lab/play/schedule.ts';
+import { raceNames, type Schedule, schedules } from '../../src/lab/play/schedules.ts';
 import { workerLane } from '../../src/lab/stage/lane-messages.ts';
 import { type Audit, audit, checks, unknownUnlessTried } from '../../src/service/audit/audit.ts';
 import { collectFacts } from '../../src/service/audit/collect.ts';
@@ -302,8 +297,8 @@ describe.each(raceNames)('the race %s', (name) => {
   test('starts a lane before it waits for it or kills it, and uses every lane', () => {
     const started = new Set<string>();
     for (const step of schedule.steps) {
-      if ('run' in step) started.add(step.run);
-      if (laneOf(step) !== serversLane) expect(started).toContain(laneOf(step));
+      if (step.act === 'run') started.add(step.lane);
+      if (step.lane !== serversLane) expect(started).toContain(step.lane);
     }
     started.delete(workerLane); // It sends no request.
     expect([...started].sort()).toEqual(Object.keys(schedule.lanes).sort());
@@ -312,7 +307,7 @@ describe.each(raceNames)('the race %s', (name) => {
   });
 
   test('marks one wrong step', () => {
-    expect(schedule.steps.filter((step) => 'wrong' in step)).toHaveLength(1);
+    expect(schedule.steps.filter(({ wrong }) => wrong)).toHaveLength(1);
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { endsWithinLease, type LockFaultName } from '../../src/lab/play/lock-faults.ts';
 import { type Pause, parsePause, pauseText } from '../../src/lab/play/pauses.ts';
 import { type RaceResult, raceVerdict } from '../../src/lab/play/race-verdict.ts';
-import { laneOf, type RaceName, type Schedule, schedules } from '../../src/lab/play/schedules.ts';
+import { type RaceName, type Schedule, schedules } from '../../src/lab/play/schedules.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import type { PlayedStep } from '../../src/lab/stage/events.ts';
@@ -47,8 +47,8 @@ const longest: ReachedPlace = {
 };
 
 test.each(Object.entries(schedules))('the race %s is drawn', (name, schedule: Schedule) => {
-  const steps = schedule.steps.map((step) => ({
-    ...{ lane: laneOf(step), says: step.says, isWrong: 'wrong' in step, asPlanned: true },
+  const steps = schedule.steps.map(({ lane, says, wrong: isWrong = false }) => ({
+    ...{ lane, says, isWrong, asPlanned: true },
     place: longest,
   }));
   const { rung, shows } = schedule;

@@ -1,5 +1,4 @@
 /** Plays one step of a schedule: a lane runs, or its process is killed, paused or resumed. */
-import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { WatchedFault } from '../faults/fault.ts';
 import { killProcess } from '../faults/process.ts';
 import type { PlayedStep } from '../stage/events.ts';
@@ -24,7 +23,7 @@ import {
   type QueueFaultTarget,
   queueFaultsOf,
 } from './queue-faults.ts';
-import { laneOf, type Step, serversLane } from './schedules.ts';
+import { type FaultName, type Step, type StepOf, serversLane } from './schedule.ts';
 
 /** A lane that has neither arrived nor visibly waited by then proves nothing. */
 const slowMs = 10_000;
@@ -59,25 +58,30 @@ const miss = (because: Missed): Reached => ({
 const done = (as: Done): Reached => ({ place: { is: 'done', as }, asPlanned: true });
 
 export async function playStep(step: Step, scene: Scene): Promise<PlayedStep> {
-  const reached = await reach(step, scene);
-  return { lane: laneOf(step), ...reached, says: step.says, isWrong: 'wrong' in step };
+  const { lane, says, wrong: isWrong = false } = step;
+  return { lane, ...(await reach(step, scene)), says, isWrong };
 }
 
-async function reach(step: Step, scene: Scene): Promise<Reached> {
-  const lane = laneOf(step);
-  if ('fault' in step)
-    return isQueueFault(step.fault)
-      ? injectBehind(step.fault, scene)
-      : injectFault(step.fault, lane, scene);
-  if ('heal' in step) return healFault(step.heal, scene);
-  if ('run' in step) {
-    const reached = await runUntil(step.until, step.orUntil ?? [], lane, scene);
-    return step.unlessRecorded && scene.isRecorded() ? miss('recorded-anyway') : reached;
+function reach(step: Step, scene: Scene): Promise<Reached> {
+  const { lane } = step;
+  switch (step.act) {
+    case 'run':
+      return runUntil(step, scene);
+    case 'kill':
+      return kill(lane, scene, step.answered);
+    case 'pause':
+      return pause(lane, scene);
+    case 'resume':
+      return resume(lane, scene);
+    case 'end-lease':
+      return expire(lane, scene);
+    case 'mend':
+      return healFault(step.fault, scene);
+    case 'break':
+      return isQueueFault(step.fault)
+        ? injectBehind(step.fault, scene)
+        : injectFault(step.fault, lane, scene);
   }
-  if ('kill' in step) return kill(lane, scene, step.answered);
-  if ('pause' in step) return pause(lane, scene);
-  if ('resume' in step) return resume(lane, scene);
-  return expire(lane, scene);
 }
 
 /** In the record of a drill, the time of a lease is marked, too. */
@@ -124,7 +128,7 @@ async function injectAll(
   return done(faults.length > 0 ? 'injected' : 'nothing-to-hit');
 }
 
-async function healFault(name: LockFaultName | QueueFaultName, scene: Scene): Promise<Reached> {
+async function healFault(name: FaultName, scene: Scene): Promise<Reached> {
   await scene.faults.mendOne(name);
   if (!isQueueFault(name)) await scene.lockAnswers();
   return done('healed');
@@ -177,12 +181,9 @@ function processOf(
   return { pid: stage.lab.pidOf(instance), instance };
 }
 
-async function runUntil(
-  until: CheckpointName | 'answer',
-  orUntil: readonly CheckpointName[],
-  lane: string,
-  { player, lanes, running, told }: Scene,
-): Promise<Reached> {
+async function runUntil(step: StepOf<'run'>, scene: Scene): Promise<Reached> {
+  const { lane, until, orUntil = [], unlessRecorded = false } = step;
+  const { player, lanes, running, told, isRecorded } = scene;
   Object.assign(running, { lane, until: [until, ...orUntil] });
   const before = player.state(lane);
   if (before?.kind !== 'paused' || told.get(lane) === before.arrival) await player.resume(lane);
@@ -190,6 +191,7 @@ async function runUntil(
   const place = await lanes.settled(lane, mayWait, slowMs);
   const after = player.state(lane);
   if (after?.kind === 'paused') told.set(lane, after.arrival);
+  if (unlessRecorded && isRecorded()) return miss('recorded-anyway');
   if (place?.is !== 'at' && place?.is !== 'answered' && place?.is !== 'waits') return miss('slow');
   const reached = place.is === 'at' ? place.checkpoint : place.is === 'answered' && 'answer';
   return { place, asPlanned: until === reached };

@@ -20,7 +20,7 @@ import { workerLane } from '../stage/lane-messages.ts';
 import { hasBought, isMissed, type Missed, type ReachedPlace, reasonAt } from '../stage/place.ts';
 import type { Stop } from '../stage/player.ts';
 import { placeWords } from './place-words.ts';
-import { laneOf, type RaceName, type Schedule, schedules } from './schedules.ts';
+import { type RaceName, type Schedule, schedules } from './schedules.ts';
 
 export interface RaceResult extends RecordedEvidence {
   readonly race: RaceName;
@@ -204,7 +204,7 @@ function stepsBeforeFault(
   played: readonly PlayedStep[],
   { steps }: Schedule,
 ): readonly PlayedStep[] {
-  const fault = steps.findIndex((step) => !('run' in step));
+  const fault = steps.findIndex(({ act }) => act !== 'run');
   return fault === -1 ? played : played.slice(0, fault);
 }
 
@@ -222,7 +222,7 @@ function tooSlow(
     ({ place }) => reasonAt(place) === 'lease-lost',
   );
   if (early) return ['lease-lost-before-fault', early.lane];
-  const first = steps.find((_, index) => 'run' in (schedule.steps[index] ?? {}));
+  const first = steps.find((_, index) => schedule.steps[index]?.act === 'run');
   if (first?.place.is === 'waits') return ['first-waited', first.lane];
   const isLong = steps.some(({ place }) => isMissed(place, 'outlasts-the-lease'));
   const isLost = attempts.some(({ reason }) => reason === 'lease-lost');
@@ -242,7 +242,7 @@ function answeredEarly(
 ): LabEvidence | null {
   const runs = steps.flatMap((step, index) => {
     const planned = schedule.steps[index];
-    return planned && 'run' in planned ? [{ step, until: planned.until }] : [];
+    return planned?.act === 'run' ? [{ step, until: planned.until }] : [];
   });
   const early = runs.find(
     ({ step, until }, index) =>
@@ -326,7 +326,7 @@ function inconclusive(
 
 export function raceBegun({ race, rung }: Pick<RaceResult, 'race' | 'rung'>): RaceEvent {
   const { title, lanes, steps, rung: rungWithBug }: Schedule = schedules[race];
-  const names = [...new Set([...Object.keys(lanes), ...steps.map(laneOf)])];
+  const names = [...new Set([...Object.keys(lanes), ...steps.map(({ lane }) => lane)])];
   return {
     ...{ kind: 'race', race, rung, title, isOfBug: rung === rungWithBug },
     lanes: names.map((name) => ({ name, ...(lanes[name] && { userId: lanes[name] }) })),

@@ -8,87 +8,69 @@ import type { PlayedByHand } from './letters.ts';
 import type { LockFaultName } from './lock-faults.ts';
 import type { QueueFaultName } from './queue-faults.ts';
 
-interface Told {
+export type FaultName = LockFaultName | QueueFaultName;
+
+type Act =
+  | {
+      readonly act: 'run';
+      readonly until: CheckpointName | 'answer';
+      /** On a rung without that place: the places that come nearest. */
+      readonly orUntil?: readonly CheckpointName[];
+      /** If the order is in the database by then, the fault before has not hit. */
+      readonly unlessRecorded?: true;
+    }
+  /** Kills the process of the lane with SIGKILL. `answered`: also after it has answered. */
+  | { readonly act: 'kill'; readonly answered?: true }
+  /** With SIGSTOP and SIGCONT. */
+  | { readonly act: 'pause' | 'resume' }
+  /** The lease of the lane's lock ends, where time can end it. */
+  | { readonly act: 'end-lease' }
+  /**
+   * A fault in the servers of the rung's lock (`lock-faults.ts`) or behind the sale
+   * (`queue-faults.ts`), or its end; or it hits the process of the lane.
+   */
+  | { readonly act: 'break' | 'mend'; readonly fault: FaultName };
+
+export type Step = Act & {
+  readonly lane: string;
   /** What the step does on the rung with the bug, in short. */
   readonly says: Bilingual;
-}
-
-/**
- * A fault in the servers of the rung's lock (`lock-faults.ts`) or behind the sale
- * (`queue-faults.ts`), or its end.
- */
-interface FaultStep extends Told {
-  /** The process of this lane is cut off, or blocked. */
-  readonly of?: string | undefined;
-}
-
-export type Step =
-  | (FaultStep & { readonly fault: LockFaultName | QueueFaultName })
-  | (FaultStep & { readonly heal: LockFaultName | QueueFaultName })
-  | (RunStep & Told)
-  /** Waits until the lease of this lane's lock has expired, or longer than a lease lasts. */
-  | (Told & { readonly expire: string })
-  /** Kills the process of this lane with SIGKILL. `answered`: also after it has answered. */
-  | (Told & { readonly kill: string; readonly answered?: true })
-  /** Pauses the process of this lane with SIGSTOP. */
-  | (Told & { readonly pause: string })
-  /** Resumes it with SIGCONT. */
-  | (Told & { readonly resume: string });
-
-interface RunStep {
-  readonly run: string;
-  readonly until: CheckpointName | 'answer';
-  /** On a rung without that place: the places that come nearest. */
-  readonly orUntil?: readonly CheckpointName[];
+  /** There it does the harm. */
   readonly wrong?: true;
-  /** If the order is in the database by then, the fault before has not hit. */
-  readonly unlessRecorded?: true;
-}
+};
+export type StepOf<Name extends Step['act']> = Extract<Step, { readonly act: Name }>;
+
+/** Where a step of the servers is drawn. */
+export const serversLane = 'S';
+
+type More<Name extends Step['act']> = Omit<StepOf<Name>, 'act' | 'lane' | 'says' | 'until'>;
 
 export const run = (
   lane: string,
-  until: RunStep['until'],
+  until: StepOf<'run'>['until'],
   en: string,
   zh: string,
-  more: Omit<RunStep, 'run' | 'until'> = {},
-): Step => ({ run: lane, until, says: { en, zh }, ...more });
+  more: More<'run'> = {},
+): Step => ({ act: 'run', lane, until, says: { en, zh }, ...more });
 
-/** @param of the lane whose process it hits */
-export const fault = (
-  name: LockFaultName | QueueFaultName,
-  en: string,
-  zh: string,
-  of?: string,
-): Step => ({ fault: name, says: { en, zh }, of });
+const faultStep =
+  (act: 'break' | 'mend') =>
+  (name: FaultName, en: string, zh: string, lane = serversLane): Step => ({
+    ...{ act, fault: name, lane, says: { en, zh } },
+  });
+export const fault = faultStep('break');
+export const heal = faultStep('mend');
 
-export const heal = (
-  name: LockFaultName | QueueFaultName,
-  en: string,
-  zh: string,
-  of?: string,
-): Step => ({ heal: name, says: { en, zh }, of });
-
-export const expire = (lane: string, en: string, zh: string): Step => ({
-  expire: lane,
-  says: { en, zh },
+export const kill = (lane: string, en: string, zh: string, more: More<'kill'> = {}): Step => ({
+  ...{ act: 'kill', lane, says: { en, zh }, ...more },
 });
 
-export const kill = (
-  lane: string,
-  en: string,
-  zh: string,
-  more: { readonly answered?: true } = {},
-): Step => ({ kill: lane, says: { en, zh }, ...more });
-
-export const sigstop = (lane: string, en: string, zh: string): Step => ({
-  pause: lane,
-  says: { en, zh },
-});
-
-export const sigcont = (lane: string, en: string, zh: string): Step => ({
-  resume: lane,
-  says: { en, zh },
-});
+const laneStep =
+  (act: 'pause' | 'resume' | 'end-lease') =>
+  (lane: string, en: string, zh: string): Step => ({ act, lane, says: { en, zh } });
+export const expire = laneStep('end-lease');
+export const sigstop = laneStep('pause');
+export const sigcont = laneStep('resume');
 
 /**
  * What a rung must have, so that a race says something about it. `stored`: no accepted order is in

@@ -19,7 +19,7 @@ import {
   sigstop,
 } from './schedule.ts';
 
-export type { Schedule, Step } from './schedule.ts';
+export type { Schedule } from './schedule.ts';
 
 const sameUser = { A: '7', B: '7' };
 const lockFault = {
@@ -655,22 +655,10 @@ export type RaceName = keyof typeof schedules;
 export const raceNames = Object.keys(schedules) as RaceName[];
 export const isRaceName = (name: string): name is RaceName => Object.hasOwn(schedules, name);
 
-/** Where a step of the servers is drawn. */
-export const serversLane = 'S';
-
 /** Its stores are reached through proxies. */
 export const hasLockFaults = ({ steps }: Schedule): boolean =>
-  steps.some((step) => 'fault' in step && !isQueueFault(step.fault));
+  steps.some((step) => step.act === 'break' && !isQueueFault(step.fault));
 
 /** The process that consumes the queue stops at its checkpoints. */
 export const stopsWorker = ({ steps }: Schedule): boolean =>
-  steps.some((step) => 'run' in step && step.run === workerLane);
-
-/** The lane of a step. */
-export function laneOf(step: Step): string {
-  if ('run' in step) return step.run;
-  if ('fault' in step || 'heal' in step) return step.of ?? serversLane;
-  if ('kill' in step) return step.kill;
-  if ('pause' in step) return step.pause;
-  return 'resume' in step ? step.resume : step.expire;
-}
+  steps.some(({ act, lane }) => act === 'run' && lane === workerLane);
