@@ -3,25 +3,29 @@
  * nothing moves any more: every lane stands, is answered, or waits for another one.
  */
 
+import { audit } from '../../service/audit/audit.ts';
 import { collectFacts } from '../../service/audit/collect.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
+import { evidenceOf } from '../../service/audit/finding.ts';
+import type { CheckName } from '../../service/domain.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
+import { evidenceText } from '../../texts/evidence.ts';
 import { labError } from '../errors.ts';
-import type { PlayEvent, PlayedLane } from '../stage/events.ts';
+import type { JudgedPromises, PlayEvent, PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import { answerLost, canMove, isEnd, isSameWait, type Place } from '../stage/place.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { ownQueueEmpty } from '../workload/drained.ts';
-import { judgedPromises } from './judged-promises.ts';
 import { isOfLock } from './lane-locks.ts';
 import { Lanes } from './lanes.ts';
 import { type Act, actOf } from './letters.ts';
 import { PlayFaults } from './play-faults.ts';
 import { PlayWorker } from './play-worker.ts';
+import { isAboutData } from './race-verdict.ts';
 import { readingsOf } from './readings.ts';
 import type { RowWaits } from './row-waits.ts';
 import { everyStopOf, hasWorker, playedLanes, stockOf, stopsOf } from './set-up.ts';
@@ -384,4 +388,24 @@ export interface SetUp {
   readonly request?: string;
   /** Called with the id of the play, before its first event. */
   readonly begins?: (id: string) => void;
+}
+
+/** What no later step of a play makes right again. */
+const lasting: readonly CheckName[] = ['one-order-per-user', 'no-oversell'];
+
+/** @param isFinal no purchase is under way any more: no check about data is left out */
+function judgedPromises(facts: Facts, isFinal: boolean): JudgedPromises {
+  const isAsked = (check: CheckName) => (isFinal ? isAboutData(check) : lasting.includes(check));
+  const findings = audit(facts).findings.filter(({ check }) => isAsked(check));
+  const broken = findings.filter(({ verdict }) => verdict === 'violated');
+  const unknown = findings.filter(({ verdict }) => verdict === 'unknown');
+  return {
+    isFinal,
+    broken: broken.map((finding) => ({
+      check: finding.check,
+      orders: finding.orders ?? [],
+      evidence: evidenceText('en', ...evidenceOf(finding)),
+    })),
+    unknown: isFinal ? unknown.map(({ check }) => check) : [],
+  };
 }
