@@ -60,7 +60,7 @@ export class Lanes {
 
   /** Waits until nothing moves any more. @throws DEADLINE_PASSED when something still does */
   async untilStill(withinMs: number): Promise<void> {
-    if (await this.#until(withinMs, (areStill) => areStill)) return;
+    if (await this.#until(withinMs, () => this.#areStill())) return;
     throw serviceError('DEADLINE_PASSED', `${this.#moving().join(', ')} to stand still`, withinMs);
   }
 
@@ -70,16 +70,19 @@ export class Lanes {
    * @returns undefined when it is none of it in time
    */
   async settled(lane: string, mayWait: boolean, withinMs: number): Promise<Place | undefined> {
-    const isThere = (areStill: boolean) =>
-      ['at', 'answered'].includes(this.place(lane).is) || (mayWait && areStill);
+    const isThere = async () => {
+      const areStill = mayWait && (await this.#areStill());
+      if (!mayWait) await this.look();
+      return areStill || ['at', 'answered'].includes(this.place(lane).is);
+    };
     return (await this.#until(withinMs, isThere)) ? this.place(lane) : undefined;
   }
 
-  async #until(withinMs: number, isOver: (areStill: boolean) => boolean): Promise<boolean> {
+  async #until(withinMs: number, isOver: () => Promise<boolean>): Promise<boolean> {
     const deadline = performance.now() + withinMs;
     this.#movedAt = performance.now();
     while (performance.now() < deadline) {
-      if (isOver(await this.#areStill())) return true;
+      if (await isOver()) return true;
       await this.#of.stage.rest(lookEveryMs);
     }
     return false;

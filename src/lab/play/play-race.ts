@@ -17,7 +17,7 @@ import { lockProbe, noProbe } from './lock-probe.ts';
 import { PlayFaults } from './play-faults.ts';
 import { playStep, type Scene } from './play-step.ts';
 import { type PlayedRace, raceBegun, raceJudged, raceVerdict, stepEvent } from './race-verdict.ts';
-import { withRowWaits } from './row-waits.ts';
+import { rowWaitsNow } from './row-waits.ts';
 import { type RaceName, type Schedule, schedules, stopsWorker } from './schedules.ts';
 
 /** Short leases, so that a race that waits for their end is short too. */
@@ -120,7 +120,7 @@ function sceneOf(
   const running: Scene['running'] = { lane: '', until: [] };
   const lanes = new Lanes({
     ...{ stage, player, rung, faults, ownerlessMs, names: Object.keys(schedule.lanes) },
-    rowWaits: isAlone ? () => withRowWaits(lab, (rowWaits) => rowWaits()) : undefined,
+    rowWaits: isAlone ? rowWaitsNow(lab) : undefined,
     isStop: (lane, checkpoint) => lane !== running.lane || running.until.includes(checkpoint),
   });
   return {

@@ -1,7 +1,7 @@
 /** How many transactions wait for a row of InnoDB. Only the administrator may ask. */
 import { join } from 'node:path';
 import { Mutex } from 'async-mutex';
-import type { RowDataPacket } from 'mysql2/promise';
+import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { asDatabaseRoot } from '../environment/database-root.ts';
 import type { Lab } from '../environment/lab.ts';
 
@@ -23,24 +23,33 @@ const waits = {
  */
 const lookEveryMs = 105;
 
+function limited(read: () => Promise<RowDataPacket[]>): RowWaits {
+  let readAt = Number.NEGATIVE_INFINITY;
+  let rows: RowDataPacket[] = [];
+  const turn = new Mutex();
+  const look = async () => {
+    if (performance.now() - readAt < lookEveryMs) return;
+    rows = await read();
+    readAt = performance.now();
+  };
+  return async (others = []) => {
+    await turn.runExclusive(look);
+    return rows.filter(({ entry }) => !others.includes(voucherIn(String(entry)))).length;
+  };
+}
+
+const readWith = (database: Lab['database']) => async (root: Connection) =>
+  (await root.query<RowDataPacket[]>(waits[database]))[0];
+
 export const withRowWaits = <T>(
   { folder, database }: Lab,
   work: (rowWaits: RowWaits) => Promise<T>,
 ): Promise<T> =>
-  asDatabaseRoot(join(folder, database), (root) => {
-    let readAt = Number.NEGATIVE_INFINITY;
-    let rows: RowDataPacket[] = [];
-    const turn = new Mutex();
-    const look = async () => {
-      if (performance.now() - readAt < lookEveryMs) return;
-      [rows] = await root.query<RowDataPacket[]>(waits[database]);
-      readAt = performance.now();
-    };
-    return work(async (others = []) => {
-      await turn.runExclusive(look);
-      return rows.filter(({ entry }) => !others.includes(voucherIn(String(entry)))).length;
-    });
-  });
+  asDatabaseRoot(join(folder, database), (root) => work(limited(() => readWith(database)(root))));
+
+/** Without a connection that stays: a fault may end it. A database that is away says nothing. */
+export const rowWaitsNow = ({ folder, database }: Lab): RowWaits =>
+  limited(() => asDatabaseRoot(join(folder, database), readWith(database)).catch(() => []));
 
 /** Every key of a table that lanes wait in begins with the voucher; that of a fence names it. */
 const voucherIn = (entry: string): string => /\d+/.exec(entry)?.[0] ?? '';
