@@ -179,7 +179,7 @@ describe('the spans of a timeline', () => {
 });
 
 test('no experiment injects a fault or sends a steady load past its stage', () => {
-  const folders = ['drills', 'races', 'soak', 'mutants', 'scoreboard'];
+  const folders = ['drills', 'play', 'soak', 'mutants', 'scoreboard'];
   const files = folders.flatMap((folder) =>
     readdirSync(`src/lab/${folder}`).map((file) => `src/lab/${folder}/${file}`),
   );

@@ -4,9 +4,9 @@ import { isRungName, type RungName } from '../../service/ladder/rungs.ts';
 import { flag, wholeNumber } from '../../service/operate/words.ts';
 import { arrivals } from '../by-hand/break-choice.ts';
 import { handVerbs, usualMs } from '../by-hand/fault-script.ts';
-import { choicesIn, lettersMax } from '../play/letters.ts';
 import { drillNames, isDrillName } from '../drills/drills.ts';
 import { labError } from '../errors.ts';
+import { choicesIn, lettersMax } from '../play/letters.ts';
 import { isRaceName, raceNames } from '../play/schedules.ts';
 import {
   database,

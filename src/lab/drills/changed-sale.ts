@@ -42,7 +42,7 @@ export const changedShape: ServiceShape = {
 export const changedSale: Drill = {
   about: {
     en: 'an operator pauses and changes a sale while instances and workers die',
-    zh: '实例和订单消费者不断宕机时，运营人员暂停并修改销售',
+    zh: '实例和订单消费者不断宕机时，运营人员暂停并修改秒杀',
   },
   async play(stage, options) {
     await stage.serve(changedShape);

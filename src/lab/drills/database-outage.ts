@@ -60,7 +60,7 @@ const short = { forMsMin: 5_000, settings: claimed, expects: [expected.sellsOn, 
 export const mysqlAway = drillOf(
   {
     en: 'MySQL is stopped while lua-stream sells: sales go on, and all is recorded afterwards',
-    zh: 'lua-stream 销售时 MySQL 停止：销售继续，之后全部入库',
+    zh: 'lua-stream 下单时 MySQL 停止：继续成交，之后全部入库',
   },
   { ...short, faultOf: stopServer, sign: signs.unanswered },
 );
@@ -68,7 +68,7 @@ export const mysqlAway = drillOf(
 export const mysqlReadOnly = drillOf(
   {
     en: 'MySQL is read-only while lua-stream sells: orders wait, /readyz says so, none is lost',
-    zh: 'lua-stream 销售时 MySQL 只读：订单等待，/readyz 会说明，一个也不丢',
+    zh: 'lua-stream 下单时 MySQL 只读：订单等待，/readyz 会说明，一个也不丢',
   },
   { ...short, faultOf: readOnlyDatabase, sign: signs.readOnly },
 );
@@ -76,7 +76,7 @@ export const mysqlReadOnly = drillOf(
 export const mysqlFull = drillOf(
   {
     en: 'MySQL has no space for an order while lua-stream sells: orders wait, none is lost',
-    zh: 'lua-stream 销售时 MySQL 没有空间写订单：订单等待，一个也不丢',
+    zh: 'lua-stream 下单时 MySQL 没有空间写订单：订单等待，一个也不丢',
   },
   { ...short, faultOf: fullDatabase, sign: signs.behind, forMsMin: 10_000, settings: watched },
 );

@@ -38,7 +38,7 @@ const cells: readonly DurabilityCell[] = durabilities.flatMap((durability) =>
 export const durability: Drill = {
   about: {
     en: 'Redis killed, without power, or replaced: the accepted orders that each durability loses',
-    zh: 'Redis 被杀、断电或被替换：每种持久化设置丢失的已接受订单',
+    zh: 'Redis 被杀、断电或被替换：每种持久化设置丢失的已受理订单',
   },
   play: (stage, options) => endureAll(stage, cells, options),
 };

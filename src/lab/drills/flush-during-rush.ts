@@ -29,7 +29,7 @@ export const flushShape: ServiceShape = {
 export const flushDuringRush: Drill = {
   about: {
     en: 'redis-main loses every key while lua-stream sells, and is rebuilt: what is lost, counted',
-    zh: 'lua-stream 销售时 redis-main 丢失所有键并重建：丢了什么，逐一计数',
+    zh: 'lua-stream 下单时 redis-main 丢失所有 key 并重建：丢了什么，逐一计数',
   },
   async play(stage, { seed }) {
     await stage.serve(flushShape);

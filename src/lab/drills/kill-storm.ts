@@ -43,7 +43,7 @@ const serviceRoles: readonly Role[] = [
 export const killStorm: Drill = {
   about: {
     en: 'kills and pauses of every part of the service while lua-stream sells',
-    zh: 'lua-stream 销售时，服务的每个部分被杀死或暂停',
+    zh: 'lua-stream 下单时，服务的每个部分被杀死或暂停',
   },
   async play(stage, { seed, minutes }) {
     await stage.serve(stormShape);

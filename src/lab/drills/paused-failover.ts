@@ -43,7 +43,7 @@ interface Failover extends Cell {
 export const pausedFailover: Drill = {
   about: {
     en: 'an operator pauses a sale, and the master of Redis dies before its replica has the pause',
-    zh: '运营人员暂停销售，副本还没有收到，Redis 主库就宕机',
+    zh: '运营人员暂停秒杀，副本还没有收到，Redis 主库就宕机',
   },
   async play(stage) {
     const failovers: Failover[] = [];
@@ -134,7 +134,7 @@ function missing(failover: Failover): string[] {
 }
 
 const legend = {
-  PATCH: { en: 'what the operator who paused was answered', zh: '暂停销售的操作员得到的回答' },
+  PATCH: { en: 'what the operator who paused was answered', zh: '暂停秒杀的运营人员得到的响应' },
   found: { en: 'reconcile said that the pause is lost', zh: 'reconcile 报告了暂停丢失' },
 } as const;
 

@@ -54,11 +54,11 @@ export const phaseTable = (phases: readonly Phase[], by: keyof typeof counted = 
 const counted = {
   sent: {
     en: 'of the attempts that were sent in this phase, however late they were answered: accepted; then refused',
-    zh: '在此阶段发出的请求（不论多晚得到回答）：接受；其后是拒绝',
+    zh: '在此阶段发出的请求（不论多晚得到响应）：受理；其后是拒绝',
   },
   answered: {
     en: 'of the attempts that were answered in this phase: accepted; then refused',
-    zh: '在此阶段得到回答的请求：接受；其后是拒绝',
+    zh: '在此阶段得到响应的请求：受理；其后是拒绝',
   },
 } as const;
 
@@ -69,7 +69,7 @@ const legend = {
   },
   '?': {
     en: 'unknown: no answer came, or one that does not say whether it was sold',
-    zh: '未知：没有回答，或回答没有说明是否成交',
+    zh: '未知：没有响应，或响应没有说明是否成交',
   },
   'no sale ms': {
     en: 'the longest time between two sales, from the calm before to the calm after',

@@ -17,7 +17,7 @@ export const raceDrills = {
   'paused-holder': raceDrill(
     {
       en: 'the owner stands still past its lease, on seven rungs: five locks, a fence and a unique key',
-      zh: '持有者停住超过租约，在七个台阶上：五种锁、栅栏令牌、唯一索引',
+      zh: '持有者停住超过租约，在七个方案上：五种锁、栅栏令牌、唯一索引',
     },
     [
       { race: 'paused-holder', rung: 'redis-reentrant' },
@@ -33,7 +33,7 @@ export const raceDrills = {
   'restart-empty': raceDrill(
     {
       en: 'a master restarts without its data, at once or after a lease, under redlock and multilock',
-      zh: '一个主节点清空重启，立刻或过一个租约之后：redlock 和 multilock',
+      zh: '一个主节点数据丢失后重启，立刻或过一个租约之后：redlock 和 multilock',
     },
     [
       { race: 'restart-empty', rung: 'redlock' },
@@ -58,7 +58,7 @@ export const raceDrills = {
   'slow-masters': raceDrill(
     {
       en: 'too many masters answer too late, or not at all, under multilock and redlock',
-      zh: '太多主节点回答太晚或不回答：multilock 和 redlock',
+      zh: '太多主节点响应太慢或没有响应：multilock 和 redlock',
     },
     [
       { race: 'servers-slow', rung: 'redlock' },
@@ -71,7 +71,7 @@ export const raceDrills = {
   'long-sale': raceDrill(
     {
       en: 'a sale longer than its lease: without a watchdog, with one, and with one that is cut off',
-      zh: '销售比租约长：没有看门狗，有看门狗，看门狗被断网',
+      zh: '业务比租约长：没有看门狗，有看门狗，看门狗被断网',
     },
     [
       { race: 'lease-expires-during-sale', rung: 'redis-atomic', phase: 'slow sale' },

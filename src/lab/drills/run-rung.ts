@@ -84,7 +84,7 @@ export async function runRung(request: RunRequest, stage: Stage): Promise<Run> {
 export const runExperiment: Experiment<RunRequest, Run> = {
   about: {
     en: 'one rung, one rush, one audit',
-    zh: '一个台阶，一次抢购，一次审计',
+    zh: '一个方案，一次抢购，一次审计',
   },
   play: async (stage, request) => {
     const run = await runRung(request, stage);

@@ -24,7 +24,7 @@ const soldAgainWithinMs = 2_000;
 export const stopMasters: Drill = {
   about: {
     en: '1, 2 and 3 lock servers stopped and started while multilock, redlock, redis-atomic sell',
-    zh: 'multilock、redlock、redis-atomic 销售时，停止并启动 1、2、3 个锁服务器',
+    zh: 'multilock、redlock、redis-atomic 下单时，停止并启动 1、2、3 个锁服务器',
   },
   async play(stage, { seed, minutes }) {
     const targets = rungs.map((rung) => {

@@ -35,7 +35,7 @@ export const waitingShape: ServiceShape = {
 export const waitingRoom: Drill = {
   about: {
     en: 'users wait in line for a sale while instances, workers and Redis die',
-    zh: '用户在候场室排队时，实例、订单消费者和 Redis 不断宕机',
+    zh: '用户在等候室排队时，实例、订单消费者和 Redis 不断宕机',
   },
   async play(stage, options) {
     await stage.serve(waitingShape);

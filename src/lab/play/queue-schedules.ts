@@ -98,7 +98,7 @@ export const queueSchedules = {
       fault('workers-paused', 'the order workers stand still', '订单消费者停住'),
       isAccepted,
       fault('queue-restarts', 'is killed, and starts', '被杀死，又启动'),
-      run('B', 'answer', 'accepted; no worker is connected', '已接受；没有消费者连接', {
+      run('B', 'answer', 'accepted; no worker is connected', '已受理；没有消费者连接', {
         wrong: true,
       }),
       heal('workers-paused', 'they go on, and connect again', '继续运行，重新连接'),

@@ -36,7 +36,7 @@ export const schedules = {
   'lost-update': {
     title: {
       en: 'two sales read the same stock before either writes it',
-      zh: '两次销售都在写回之前读到同样的库存',
+      zh: '两次下单都在写回之前读到同样的库存',
     },
     under: 'two-requests-at-once',
     rung: 'read-then-write',
@@ -180,7 +180,7 @@ export const schedules = {
     shows: 'progress',
     byHand: { choices: 'AXAB', stopsEverywhere: true },
     steps: [
-      run('A', 'before-expire', 'has set the key, without expiry', '已写入键，尚无过期时间', {
+      run('A', 'before-expire', 'has set the key, without expiry', '已写入 key，还没有过期时间', {
         orUntil: ['after-acquire'],
       }),
       kill('A', 'dies before EXPIRE', '在 EXPIRE 之前宕机'),
@@ -230,14 +230,14 @@ export const schedules = {
       }),
       expire('A', 'its lease expires right there', '其租约恰在此刻到期'),
       run('B', 'after-acquire', 'gets the lock', '得到锁'),
-      run('A', 'answer', 'deletes the key, which is B’s now', '删除的键已经是 B 的'),
+      run('A', 'answer', 'deletes the key, which is B’s now', '删掉的 key 已经是 B 的'),
       run('C', 'after-acquire', 'enters beside B', '与 B 同时进入', { wrong: true }),
       run('B', 'answer', 'leaves', '离开'),
       run('C', 'answer', 'leaves', '离开'),
     ],
   },
   'lease-expires-during-sale': {
-    title: { en: 'the sale takes longer than one lease', zh: '销售时间超过一个租约' },
+    title: { en: 'the sale takes longer than one lease', zh: '业务时间超过一个租约' },
     under: 'lease-expires-during-sale',
     rung: 'redis-atomic',
     next: 'redis-reentrant',
@@ -256,7 +256,7 @@ export const schedules = {
   'lease-without-watchdog': {
     title: {
       en: 'the sale takes longer than one lease, which only a watchdog renews',
-      zh: '销售时间超过一个租约，只有看门狗会续期',
+      zh: '业务时间超过一个租约，只有看门狗会续期',
     },
     under: 'lease-expires-during-sale',
     rung: 'redis-reentrant-lease',
@@ -328,7 +328,7 @@ export const schedules = {
       run('A', 'after-check', 'has the lock', '得到锁'),
       run('B', 'before-subscribe', 'is refused, will subscribe', '被拒绝，准备订阅'),
       run('A', 'answer', 'releases; nobody listens', '释放；没有人在听'),
-      run('B', 'answer', 'sleeps beside a free lock', '在空闲的锁旁沉睡', { wrong: true }),
+      run('B', 'answer', 'sleeps beside a free lock', '锁已释放，却没被唤醒', { wrong: true }),
     ],
   },
   'latch-after-exists': {
@@ -345,9 +345,14 @@ export const schedules = {
     byHand: { choices: 'AABAAAAB', stopsEverywhere: true },
     steps: [
       run('A', 'after-check', 'has the lock', '得到锁'),
-      run('B', 'before-subscribe', 'sees A’s node, has no latch yet', '看到 A 的节点，尚无门闩'),
+      run(
+        'B',
+        'before-subscribe',
+        'sees A’s node, has no latch yet',
+        '看到 A 的节点，还没建 Latch',
+      ),
       run('A', 'answer', 'removes its node', '删除自己的节点'),
-      run('B', 'answer', 'sleeps beside a free lock', '在空闲的锁旁沉睡', { wrong: true }),
+      run('B', 'answer', 'sleeps beside a free lock', '锁已释放，却没被唤醒', { wrong: true }),
     ],
   },
   'never-released': {
@@ -392,7 +397,7 @@ export const schedules = {
   'crash-before-publish': {
     title: {
       en: 'the instance dies after the claim, before its answer',
-      zh: '实例扣完库存、还没回答就宕机',
+      zh: '实例扣完库存、还没响应就宕机',
     },
     under: 'crash-before-publish',
     rung: 'redis-stream-group',
@@ -415,7 +420,7 @@ export const schedules = {
   'stale-promotion': {
     title: {
       en: 'a replica that has not seen the lock becomes the master',
-      zh: '没有见过锁的从节点成为主节点',
+      zh: '没有同步到锁的从节点成为主节点',
     },
     under: 'stale-promotion',
     rung: 'redis-reentrant',
@@ -423,7 +428,7 @@ export const schedules = {
     ...lockFault,
     needs: 'lock-redis',
     steps: [
-      fault('stop-spare', 'no more run than the lock needs', '只留下锁所需的数量'),
+      fault('stop-spare', 'no more run than the lock needs', '停掉多余的主节点，只留刚好够用的'),
       fault('hold-replication', 'the replica hears nothing more', '从节点不再收到任何数据'),
       beforeCommit('A', 'has the lock, checked its lease', '得到锁，并检查了租约'),
       heal('stop-spare', 'all run again', '全部重新运行'),
@@ -456,7 +461,7 @@ export const schedules = {
   'restart-empty': {
     title: {
       en: 'a lock server restarts without its data, before the lease is over',
-      zh: '锁服务器在租约结束之前清空重启',
+      zh: '锁服务器在租约结束之前数据丢失后重启',
     },
     under: 'restart-empty',
     rung: 'redlock',
@@ -464,10 +469,10 @@ export const schedules = {
     ...lockFault,
     needs: 'lock-alone',
     steps: [
-      fault('stop-spare', 'no more run than the lock needs', '只留下锁所需的数量'),
+      fault('stop-spare', 'no more run than the lock needs', '停掉多余的主节点，只留刚好够用的'),
       beforeCommit('A', 'has the lock, checked its lease', '得到锁，并检查了租约'),
       heal('stop-spare', 'all run again', '全部重新运行'),
-      fault('restart-empty', 'one of A’s restarts empty', 'A 的一个服务器清空重启'),
+      fault('restart-empty', 'one of A’s restarts empty', 'A 的一个服务器数据丢失后重启'),
       run('B', 'after-check', 'gets the lock and finds no order', '得到锁，没有发现订单'),
       run('A', 'answer', 'commits', '提交'),
       run('B', 'answer', 'inserts a second order', '插入第二个订单', { wrong: true }),
@@ -484,7 +489,7 @@ export const schedules = {
     needs: 'lock-alone',
     lanes: { A: '7', B: '7', C: '7' },
     steps: [
-      fault('stop-spare', 'no more run than the lock needs', '只留下锁所需的数量'),
+      fault('stop-spare', 'no more run than the lock needs', '停掉多余的主节点，只留刚好够用的'),
       beforeCommit('A', 'has the lock, checked its lease', '得到锁，并检查了租约'),
       heal('stop-spare', 'all run again', '全部重新运行'),
       fault('stop-first', 'one of A’s stops', 'A 的一个服务器停止'),
@@ -527,7 +532,7 @@ export const schedules = {
       run('A', 'after-check', 'has the lock', '得到锁'),
       fault('flush-scripts', 'no script is known any more', '脚本全部被忘记'),
       run('A', 'answer', 'sells, and cannot release', '售出，无法释放'),
-      run('B', 'answer', 'is refused beside a free lock', '在空闲的锁旁被拒绝', { wrong: true }),
+      run('B', 'answer', 'is refused beside a free lock', '锁已释放，仍被拒绝', { wrong: true }),
     ],
   },
   'renewal-forgotten': {
@@ -593,7 +598,7 @@ export const schedules = {
   'servers-slow': {
     title: {
       en: 'too many lock servers answer later than a client waits',
-      zh: '太多锁服务器的应答晚于客户端的等待',
+      zh: '太多锁服务器响应超时',
     },
     under: 'servers-slow',
     rung: 'redlock',
@@ -601,9 +606,9 @@ export const schedules = {
     shows: 'progress',
     expects: ['lock-service-unavailable'],
     steps: [
-      fault('slow', 'each answer is late', '每个应答都迟到'),
-      run('A', 'answer', 'gives up; the grant comes late', '放弃；授予迟到'),
-      heal('slow', 'answers are fast again', '应答恢复正常'),
+      fault('slow', 'each answer is late', '每个响应都很慢'),
+      run('A', 'answer', 'gives up; the grant comes late', '已放弃等待，锁随后才加上'),
+      heal('slow', 'answers are fast again', '响应恢复正常'),
       run('B', 'answer', 'is refused: nobody has the lock', '被拒绝：没有人持锁', { wrong: true }),
     ],
   },
@@ -618,7 +623,7 @@ export const schedules = {
     shows: 'progress',
     expects: ['lock-service-unavailable'],
     steps: [
-      fault('pause', 'no answer comes', '没有应答'),
+      fault('pause', 'no answer comes', '没有响应'),
       run('A', 'answer', 'gives up; its question is kept', '放弃；请求仍被保留'),
       heal('pause', 'they read the question now', '此时才读到请求'),
       run('B', 'answer', 'is refused: nobody has the lock', '被拒绝：没有人持锁', { wrong: true }),
