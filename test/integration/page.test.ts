@@ -396,7 +396,7 @@ describe('a room', () => {
     await field.fill('WRONG2');
     await learner.locator('[data-join]').click();
     await learner.locator('[data-problem=WRONG_CODE]').waitFor();
-    expect(await links()).toBe(2); // The ladder and the workshop.
+    expect(await links()).toBe(3); // The ladder, the workshop and the docs.
     await field.clear();
     await field.pressSequentially(code);
     await field.press('Enter');

@@ -25,7 +25,7 @@ export interface FaultStep extends AskedFault {
 
 /** Where nothing else is said: of a fault that has a length. */
 export const usualMs = 2_000;
-/** The load goes on so long after the last step: so it shows when it is sold again. */
+/** How long the load goes on after the last step, so that it shows when it is sold again. */
 export const calmAfterMs = 5_000;
 
 /** It reads what `scriptText` writes. @throws what is wrong with it, before anything starts */
