@@ -138,6 +138,7 @@ export function scoreboard() {
 const drillRows = () => drillNames.map((name) => ({ name, about: drills[name].about }));
 
 async function bundle() {
+  process.env.NODE_ENV = 'production'; // Set-up may run inside a test, which has another.
   await build({
     ...{ root: from, configFile: false, logLevel: 'warn' },
     define: {

@@ -401,7 +401,7 @@ describe('a room', () => {
     await field.pressSequentially(code);
     await field.press('Enter');
     await learner.locator('[data-rung=check-then-insert]').waitFor();
-    expect([new URL(learner.url()).pathname, await links()]).toEqual(['/', 2]);
+    expect([new URL(learner.url()).pathname, await links()]).toEqual(['/', 3]);
     await closedDoorsAreNamed(learner);
     await instructor.locator('[data-close-room]').click();
     await learner.locator('[data-closed]').waitFor();
