@@ -29,6 +29,8 @@ test('a fault that nobody mended is said, and an order that is nowhere is lost',
   const said = judged(['stop redis-2', 'drop redis-3']).conclusions?.[1];
   for (const text of [said?.en, said?.zh]) expect(text).toContain('stop redis-2, drop redis-3');
   expect(judged([]).lost).toEqual(['b']);
+  const queued = facts({ stock: 2, orders: [row('a', '1')], redis: { queued: ['b'] } });
+  expect(judgeSales([sale], [queued], []).lost).toEqual([]);
   const { attempts: _, ...untold } = gone;
   expect(judgeSales([sale], [untold], []).lost).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 /** What every drill does with its facts: audit them, and one verdict with its reasons. Pure. */
 import { type Audit, audit, worstOf } from '../../service/audit/audit.ts';
-import type { Facts } from '../../service/audit/facts.ts';
+import type { Attempt, Facts } from '../../service/audit/facts.ts';
 import { evidenceOf, type Finding } from '../../service/audit/finding.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { evidenceText } from '../../texts/evidence.ts';
@@ -19,16 +19,17 @@ export const auditAll = (facts: readonly Facts[]): Audited[] =>
 const factsNotHeld = (audits: readonly Audited[]): Facts[] =>
   audits.filter((each) => each.audit.verdict !== 'held').map(({ facts }) => facts);
 
-/**
- * Their ids: accepted, and neither recorded nor dead-lettered. Undefined where nobody knows what
- * the clients were told.
- */
-function lostOrders(facts: readonly Facts[]): string[] | undefined {
-  if (facts.some(({ attempts }) => !attempts)) return undefined;
-  const settled = new Set(facts.flatMap(({ mysql }) => mysql.orders.map(({ id }) => id)));
-  const sold = facts.flatMap(({ attempts = [] }) => attempts.filter(isSale));
-  return sold.flatMap(({ orderId = [] }) => orderId).filter((id) => !settled.has(id));
+/** The accepted attempts whose order no store has. */
+export function lostSales({ attempts = [], mysql, redis }: Facts): Attempt[] {
+  const known = new Set([...mysql.orders.map(({ id }) => id), ...(redis?.queued ?? [])]);
+  return attempts.filter((each) => isSale(each) && !known.has(each.orderId ?? ''));
 }
+
+/** Their ids. Undefined where nobody knows what the clients were told. */
+const lostOrders = (facts: readonly Facts[]): string[] | undefined =>
+  facts.every(({ attempts }) => attempts)
+    ? facts.flatMap(lostSales).flatMap(({ orderId = [] }) => orderId)
+    : undefined;
 
 export interface AuditedFinding {
   readonly voucherId: string;

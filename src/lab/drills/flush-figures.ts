@@ -10,7 +10,7 @@ import {
   usersWithSeveralOrders,
 } from '../../service/audit/facts.ts';
 import type { Judged } from '../stage/result.ts';
-import { drillVerdict, findingsOf, notHeldTexts } from './audited.ts';
+import { drillVerdict, findingsOf, lostSales, notHeldTexts } from './audited.ts';
 import { answeredAt, firstAfterMs, hasSaleSince, isSale, msBetween, sentAt } from './try-times.ts';
 
 export interface FlushSeen {
@@ -24,12 +24,6 @@ export interface FlushSeen {
   readonly rebuiltAt: bigint;
   /** Whether Redis and MySQL agree in the end. */
   readonly isConsistent: boolean;
-}
-
-/** The accepted attempts whose order no store has. */
-export function lostSales({ attempts = [], mysql, redis }: Facts): Attempt[] {
-  const known = new Set([...mysql.orders.map(({ id }) => id), ...(redis?.queued ?? [])]);
-  return attempts.filter((each) => isSale(each) && !known.has(each.orderId ?? ''));
 }
 
 /** Without every answer that names a lost order: they are claimed. */

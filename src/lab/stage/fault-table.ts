@@ -55,7 +55,7 @@ const legend = {
 const lostLegend = {
   lost: {
     en: 'orders that were accepted meanwhile, and are nowhere now',
-    zh: '其间接受、现在哪里都找不到的订单',
+    zh: '其间受理、现在哪里都找不到的订单',
   },
 };
 const backLegend = {
