@@ -11,8 +11,8 @@ import { lockKeys } from '../lab/environment/lock-keys.ts';
 import { locksNow } from '../lab/environment/locks-now.ts';
 import { alone } from '../lab/environment/session.ts';
 import { labError } from '../lab/errors.ts';
-import { runAgain, soAlready } from '../lab/faults/by-hand.ts';
-import { doneText, type FaultVerb, faultOn } from '../lab/faults/faults.ts';
+import { isUndoing, runAgain, soAlready } from '../lab/faults/by-hand.ts';
+import { doneText, faultOn } from '../lab/faults/faults.ts';
 import { lockLines } from '../lab/report/lock-lines.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { lockEvents } from '../service/audit/read-history.ts';
@@ -56,9 +56,6 @@ const serverFor = (verb: HandVerb, server: string | undefined): string => {
   if (server === undefined) throw labError('SERVER_NAME_MISSING', verb);
   return server;
 };
-
-const isUndoing = (verb: FaultVerb | 'resume' | 'start'): verb is 'resume' | 'start' =>
-  verb === 'resume' || verb === 'start';
 
 const locksRow = commandRow({
   name: 'locks',

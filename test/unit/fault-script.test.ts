@@ -17,6 +17,7 @@ test.each([
   ['1 delay redis-3 --ms 2000', '1 delay redis-3'],
   ['1 kill api-worker-1, 1 pause redis-replica', '1 kill api-worker-1, 1 pause redis-replica'],
   ['1 block-event-loop api-4', '1 block-event-loop api-4'],
+  ['1 pause redis-2, 2 resume redis-2', '1 pause redis-2, 2 resume redis-2'],
 ])('`%s` means the same as `%s`', (text, same) => {
   expect(scriptText(read(text))).toBe(same);
   expect(read(same)).toEqual(read(text));

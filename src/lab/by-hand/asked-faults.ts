@@ -7,10 +7,11 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { LockstepError } from '../../service/errors.ts';
 import { waitUntil } from '../environment/wait-until.ts';
+import type { UndoVerb } from '../faults/by-hand.ts';
 import type { FaultVerb } from '../faults/faults.ts';
 
 /** `start` and `resume` mend one server, `heal` all of them; `end` ends the load. */
-export type HandVerb = FaultVerb | 'start' | 'resume' | 'heal' | 'end';
+export type HandVerb = FaultVerb | UndoVerb | 'heal' | 'end';
 
 export interface AskedFault {
   readonly verb: HandVerb;

@@ -1,5 +1,8 @@
 /** What is chosen before a sale is broken by hand. Pure: the page has it, too. */
 
+/** Of every load whose length is chosen. */
+export const minutesMax = 60;
+
 /** One after the other; in bursts; or by k6/failover.js in a process of its own. */
 export const arrivals = ['steady', 'rush', 'k6'] as const;
 export type Arrivals = (typeof arrivals)[number];

@@ -60,9 +60,9 @@ export function breakIt(how: keyof typeof abouts): Experiment<BreakOptions, read
   };
 }
 
-type Record = (step: FaultStep) => void;
+type RecordStep = (step: FaultStep) => void;
 
-async function playOn(stage: Stage, options: BreakOptions, record: Record): Promise<Judged> {
+async function playOn(stage: Stage, options: BreakOptions, record: RecordStep): Promise<Judged> {
   const rungs = rungsOf(options);
   const hasHistory = options.perSecond * rungs.length <= perSecondWithHistoryMax;
   const shape = shapeFor(options);
@@ -140,7 +140,7 @@ async function breakUntilEnded(
   { steps }: BreakOptions,
   { lastsMs, arrivals }: BreakLoad,
   ending: AbortController,
-  record: Record,
+  record: RecordStep,
 ): Promise<string[]> {
   const requests = new FaultRequests(stage, record);
   const deadline = performance.now() + lastsMs;

@@ -10,7 +10,7 @@ import type { Answered } from '../stage/events.ts';
 import type { Load, Stage } from '../stage/stage.ts';
 import { runK6 } from '../workload/k6.ts';
 import type { Purchase } from '../workload/steady-purchases.ts';
-import { type BreakChoice, rungsOf } from './break-choice.ts';
+import { type BreakChoice, minutesMax, rungsOf } from './break-choice.ts';
 
 export interface BrokenSale {
   readonly rung: RungName;
@@ -37,7 +37,6 @@ export const shapeFor = ({ beside }: BreakChoice): ServiceShape => (beside ? sha
 
 /** The audit reads all of them at once. */
 const purchasesMax = 200_000;
-const minutesMax = 60;
 /** What k6/failover.js allows. */
 const k6SecondsMax = 300;
 /** As long as the audit, and k6, can bear. */

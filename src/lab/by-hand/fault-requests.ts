@@ -1,7 +1,7 @@
 /** Breaks and mends the servers of a stage, as it is asked or at its times, until it is to end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockstepError } from '../../service/errors.ts';
-import { already, isServiceProcess, runAgain, soAlready } from '../faults/by-hand.ts';
+import { already, isServiceProcess, isUndoing, runAgain, soAlready } from '../faults/by-hand.ts';
 import type { Undo } from '../faults/fault.ts';
 import { doneText, type FaultVerb, faultOn, faults } from '../faults/faults.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -98,10 +98,9 @@ export class FaultRequests {
   #soAlready({ verb, server, ms }: AskedFault): string | null {
     if (verb === 'heal' || verb === 'end') return null;
     const own = this.#done.filter((each) => each.server === server);
-    if (verb === 'start' || verb === 'resume')
-      return own.length > 0 ? null : soAlready(this.#stage.lab, verb, server);
+    if (isUndoing(verb) && own.length > 0) return null;
     const so = soAlready(this.#stage.lab, verb, server);
-    if (so !== null || faults[verb].effect !== 'lasting') return so;
+    if (so !== null || isUndoing(verb) || faults[verb].effect !== 'lasting') return so;
     const { name } = faultOn(verb, server, ms);
     return own.some((each) => each.name === name) ? already(doneText(verb, server)) : null;
   }
@@ -119,7 +118,7 @@ export class FaultRequests {
       await this.healAll();
       return 'Every server runs and answers.';
     }
-    if (verb === 'start' || verb === 'resume') return this.#mend(server, verb);
+    if (isUndoing(verb)) return this.#mend(server, verb);
     if (verb === 'end') return 'The load ends.';
     return this.#break(verb, server, ms);
   }

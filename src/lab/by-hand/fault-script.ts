@@ -7,6 +7,7 @@ import type { Database } from '../environment/servers/database.ts';
 import { isProxied, proxied } from '../environment/servers/proxies.ts';
 import { instanceNames, processNames } from '../environment/servers/service.ts';
 import { labError } from '../errors.ts';
+import { isUndoing } from '../faults/by-hand.ts';
 import { faultOn, faults, isVerb, verbs } from '../faults/faults.ts';
 import type { AskedFault, HandVerb } from './asked-faults.ts';
 import { type BreakChoice, rungsOf } from './break-choice.ts';
@@ -63,15 +64,14 @@ function stepOf(text: string): FaultStep {
 /** @throws UNKNOWN_SERVER, NOT_AN_INSTANCE, NOT_A_REDIS, NOT_PROXIED */
 function checkTarget({ verb, server }: FaultStep, choice: BreakChoice, database: Database): void {
   if (verb === 'heal' || verb === 'end') return;
-  const isMending = verb === 'start' || verb === 'resume';
-  const hits = isMending ? 'process' : faults[verb].hits;
+  const hits = isUndoing(verb) ? 'process' : faults[verb].hits;
   const instances = instanceNames(shapeFor(choice));
   if (hits === 'instance' && !instances.includes(server))
     throw labError('NOT_AN_INSTANCE', server, instances);
   const known = serversOf(choice, database);
-  const isKnown = known.includes(server) || (isMending && isProxied(server));
+  const isKnown = known.includes(server) || (isUndoing(verb) && isProxied(server));
   if (hits === 'process' && !isKnown) throw labError('UNKNOWN_SERVER', server, known);
-  if (!isMending) faultOn(verb, server);
+  if (!isUndoing(verb)) faultOn(verb, server);
 }
 
 /** Those that the sale of these rungs has. */

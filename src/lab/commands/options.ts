@@ -5,6 +5,7 @@ import { serviceError } from '../../service/errors.ts';
 import { isRungName, rungNames } from '../../service/ladder/rungs.ts';
 import { flag, wholeNumber } from '../../service/operate/words.ts';
 import { languages } from '../../texts/texts.ts';
+import { minutesMax } from '../by-hand/break-choice.ts';
 import { databases, defaultDatabase } from '../environment/servers/database.ts';
 import { labError } from '../errors.ts';
 import { parsePause, pauseFormat } from '../play/pauses.ts';
@@ -13,9 +14,9 @@ import { entry, named } from './row.ts';
 
 export const seedNumber = wholeNumber(0, 2 ** 31);
 
-const minutesError = { error: 'It must be a number above 0, at most 60.' };
+const minutesError = { error: `It must be a number above 0, at most ${minutesMax}.` };
 /** A part of a minute is allowed: 0.5. */
-export const someMinutes = z.number(minutesError).gt(0, minutesError).max(60, minutesError);
+export const someMinutes = z.number(minutesError).gt(0, minutesError).max(minutesMax, minutesError);
 
 export const pauses = z.array(
   z.string().refine((text) => parsePause(text) !== null, { error: () => `\n${wrap(pauseFormat)}` }),

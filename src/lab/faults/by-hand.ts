@@ -7,15 +7,14 @@ import { type FaultVerb, faults } from './faults.ts';
 /** An API instance, or an order worker: the service starts another one. */
 export const isServiceProcess = (server: string): boolean => server.startsWith('api-');
 
+/** They mend what was done to one process. */
+export type UndoVerb = 'start' | 'resume';
+export const isUndoing = (verb: string): verb is UndoVerb => verb === 'start' || verb === 'resume';
+
 /** @returns what is so already, where nothing would change. @throws SERVER_DOWN */
-export function soAlready(
-  lab: Lab,
-  verb: FaultVerb | 'start' | 'resume',
-  server: string,
-): string | null {
+export function soAlready(lab: Lab, verb: FaultVerb | UndoVerb, server: string): string | null {
   const state = lab.stateOf(server);
-  if (verb === 'start' || verb === 'resume')
-    return state === 'runs' ? already(`${server} runs`) : null;
+  if (isUndoing(verb)) return state === 'runs' ? already(`${server} runs`) : null;
   if (state === 'paused' && verb === 'pause') return already(`${server} is paused`);
   if (state !== 'stopped' || faults[verb].hits === 'network' || verb === 'promote-replica')
     return null;
@@ -30,7 +29,7 @@ export function soAlready(
 export const already = (what: string): string => `Nothing changes: ${what} already.`;
 
 /** Undoes what was done to its process. @returns what is so now. @throws SERVER_DOWN */
-export async function runAgain(lab: Lab, verb: 'start' | 'resume', name: string): Promise<string> {
+export async function runAgain(lab: Lab, verb: UndoVerb, name: string): Promise<string> {
   if (lab.stateOf(name) === 'stopped' && verb === 'resume') throw labError('SERVER_DOWN', name);
   const server = lab.server(name);
   await server.resume();

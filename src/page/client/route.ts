@@ -1,5 +1,5 @@
 /** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
-import { arrivals, whyNot } from '../../lab/by-hand/break-choice.ts';
+import { arrivals, minutesMax, whyNot } from '../../lab/by-hand/break-choice.ts';
 import { lanesOf } from '../../lab/play/letters.ts';
 import { drillRows } from './drill-rows.ts';
 import { cursor } from './event-log.ts';
@@ -69,8 +69,6 @@ function addressOfRun(wanted: RunAddress): string {
   if (wanted.of === 'break') return addressOfBreak(wanted);
   return `/run/drill/${wanted.drill}?minutes=${wanted.minutes}&seed=${wanted.seed}`;
 }
-
-const minutesMax = 60;
 
 /** It lasts until somebody ends it. */
 export const wantedBreak = (rung: string): BreakAddress => ({
