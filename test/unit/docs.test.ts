@@ -171,9 +171,9 @@ describe.each(documents)('%s', (path) => {
 
   test('is served by the page, and so is each file and heading that it links', async () => {
     const { body } = await served(`/${path}`);
-    for (const [, link = ''] of body.matchAll(
-      /(?:href|src)="(?!https?:|mailto:|data:|\/)([^"]+)"/g,
-    )) {
+    const links = [...body.matchAll(/(?:href|src)="(?!https?:|mailto:|data:|\/)([^"]+)"/g)];
+    if (/\]\((?!https?:|mailto:)/.test(read(path))) expect(links).not.toEqual([]);
+    for (const [, link = ''] of links) {
       const { pathname, hash } = new URL(link, new URL(path, 'http://lab/'));
       const linked = await served(pathname);
       expect.soft(`${linked.status} ${link}`).toBe(`200 ${link}`);
@@ -211,7 +211,8 @@ test.each(['docs/from-the-course.md', 'docs/zh/from-the-course.md'])(
     const [, table = ''] = read('docs/benchmarks.md').split('## Every rung under the same load');
     const text = read(path);
     for (const rung of ['redis-reentrant', 'memory', 'lua-stream', 'unit-rows', 'merged-commit']) {
-      const [, rate = ''] = new RegExp(`^${rung} +(\\d+) `, 'm').exec(table) ?? [];
+      const [, rate] = new RegExp(`^${rung} +(\\d+) `, 'm').exec(table) ?? [];
+      expect.soft(rate, rung).toBeDefined();
       expect.soft(text, rung).toContain(Number(rate).toLocaleString('en-US'));
     }
   },
