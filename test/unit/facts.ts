@@ -1,5 +1,5 @@
 /** Facts and histories of one voucher, written by hand for the tests of the audit. */
-import type { Missed, Place, ReachedPlace } from '../../src/lab/stage/place.ts';
+import type { Miss, Place, ReachedPlace } from '../../src/lab/stage/place.ts';
 import type { Attempt, Facts, OrderRow } from '../../src/service/audit/facts.ts';
 import { type CheckpointName, checkpointNames } from '../../src/service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../src/service/trace/history.ts';
@@ -122,14 +122,14 @@ function eventOf(line: string): HistoryEvent {
 }
 
 /** Where a step of a race has left its lane. */
-type Seen = Extract<Place, { readonly is: 'at' | 'answered' }>;
-export const standsAt = (checkpoint: CheckpointName): Seen => ({
+type LanePlace = Extract<Place, { readonly is: 'at' | 'answered' }>;
+export const standsAt = (checkpoint: CheckpointName): LanePlace => ({
   ...{ is: 'at', checkpoint, instance: 'api-1' },
 });
-export const bought = (orderId: string): Seen => ({
+export const bought = (orderId: string): LanePlace => ({
   ...{ is: 'answered', attempt: { outcome: 'accepted', orderId } },
 });
-export const told = (reason: string): Seen => ({
+export const told = (reason: string): LanePlace => ({
   ...{ is: 'answered', attempt: { outcome: 'refused', reason } },
 });
-export const missed = (because: Missed): ReachedPlace => ({ is: 'missed', because });
+export const missed = (because: Miss): ReachedPlace => ({ is: 'missed', because });

@@ -11,7 +11,7 @@ import { PlayFaults } from '../../src/lab/play/play-faults.ts';
 import { leaseEnds } from '../../src/lab/play/play-race.ts';
 import { playStep, type Scene } from '../../src/lab/play/play-step.ts';
 import { expire, fault, kill, run, sigstop } from '../../src/lab/play/schedule.ts';
-import type { Done, Missed, Place, ReachedPlace } from '../../src/lab/stage/place.ts';
+import type { Miss, Place, ReachedPlace, StepEffect } from '../../src/lab/stage/place.ts';
 import type { Stage } from '../../src/lab/stage/stage.ts';
 import { rungNamed } from '../../src/service/ladder/rungs.ts';
 import { someFolder } from '../support/basics.ts';
@@ -20,8 +20,8 @@ import { standsAt, told } from './facts.ts';
 const faultMs = 30;
 const rung = rungNamed('redis-atomic');
 
-const done = (as: Done) => ({ place: { is: 'done', as }, asPlanned: true });
-const missed = (because: Missed) => ({ place: { is: 'missed', because }, asPlanned: false });
+const done = (as: StepEffect) => ({ place: { is: 'done', as }, asPlanned: true });
+const missed = (because: Miss) => ({ place: { is: 'missed', because }, asPlanned: false });
 
 /** Of a server whose data are put aside. */
 function keptFolder(): string {
@@ -107,7 +107,7 @@ describe('the end of a lease', () => {
     expect(await played).toEqual([came, ended]);
   });
 
-  const step = (come: () => Promise<Done>, inject: (fault: Fault) => Promise<Undo>) =>
+  const step = (come: () => Promise<StepEffect>, inject: (fault: Fault) => Promise<Undo>) =>
     playStep(expire('A', 'its lease expires', ''), {
       ...{ expire: come, stage: stageOf({}, inject) },
     } as unknown as Scene);

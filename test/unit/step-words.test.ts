@@ -7,7 +7,7 @@ import { type Schedule, schedules } from '../../src/lab/play/schedules.ts';
 import { raceText, textWidth } from '../../src/lab/report/race-text.ts';
 import { stepWords } from '../../src/lab/report/step-words.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
-import type { Done, ReachedPlace } from '../../src/lab/stage/place.ts';
+import type { ReachedPlace, StepEffect } from '../../src/lab/stage/place.ts';
 import type { StepPlace } from '../../src/texts/text.ts';
 import { languages, texts } from '../../src/texts/texts.ts';
 import { bought, missed, standsAt, told } from './facts.ts';
@@ -20,7 +20,7 @@ test('a title and a step have Chinese', () => {
 });
 
 test('a place is named in the language of the command, a checkpoint as in the code', () => {
-  const done = (as: Done): ReachedPlace => ({ is: 'done', as });
+  const done = (as: StepEffect): ReachedPlace => ({ is: 'done', as });
   expect(placeWords(done('lease-over'), 'en')).toBe('lease over');
   expect(placeWords(done('lease-over'), 'zh')).toBe('租约到期');
   expect(placeWords(bought('7'), 'en')).toBe('order 7');

@@ -44,9 +44,6 @@ const lockAsDead = (redis: Redis, resource: string) =>
     .pexpire(defaultKeyPrefix + resource, deadLeaseMs)
     .exec();
 
-const byAddress = ({ options: one }: Redis, { options: other }: Redis) =>
-  `${one.host}:${one.port}` < `${other.host}:${other.port}` ? -1 : 1;
-
 async function timed<T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> {
   const startedAt = performance.now();
   const result = await work();
@@ -202,7 +199,7 @@ export const lockErrata = {
     play: (stage, tell) =>
       withStores(stage.connections.config, async (connections) => {
         const lock = rungNamed('multilock').lock?.(connections);
-        const masters = connections.redlockMasters().toSorted(byAddress);
+        const masters = connections.redlockMasters(); // By address, as the lock asks them.
         await connections.ready();
         const resource = `erratum-${randomUUID()}`;
         const leftMs = (redis: Redis) => redis.pttl(`${defaultKeyPrefix}${resource}`);

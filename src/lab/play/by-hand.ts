@@ -8,7 +8,7 @@ import type { Place } from '../stage/place.ts';
 import type { Table, TableCell } from '../stage/result.ts';
 import { choiceWords, placeText, stuckText } from './choice-words.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
-import { actOf, choicesCommand, hasFaults, lanesOf, type PlayedByHand } from './letters.ts';
+import { actOf, choicesCommand, hasFaults, lanesOf, type RaceChoices } from './letters.ts';
 import type { Choice } from './play.ts';
 import { withRowWaits } from './row-waits.ts';
 
@@ -62,7 +62,7 @@ function stillWaiting(last: Choice | undefined): Record<string, number> {
 }
 
 /** The ladder's whole lesson. */
-function nextRung(rung: RungName, played: PlayedByHand, language: Language): string[] {
+function nextRung(rung: RungName, played: RaceChoices, language: Language): string[] {
   const next = rungNames[rungNames.indexOf(rung) + 1];
   if (next === undefined) return [];
   return [choiceWords[language].onNextRung(choicesCommand(next, played))];

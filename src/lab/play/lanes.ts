@@ -1,7 +1,7 @@
 /**
- * The lanes of a play: where each of them is, and whether they are still. A lane that neither
- * stands nor is answered waits: for the owner of a lock, as the history says, or for a row, as
- * InnoDB says. Only where nobody can say it, time tells.
+ * The lanes of a play: where each of them is, and whether they are still. A lane that runs and does
+ * not move waits: for the owner of a lock, as the history says, or for a row, as InnoDB says. Where
+ * neither can say it, a lane waits when nothing has moved for a time.
  */
 
 import { serviceError } from '../../service/errors.ts';
@@ -25,14 +25,14 @@ export interface LanesSetUp {
   readonly faults: PlayFaults;
   /** Of the buyers. */
   readonly names: readonly string[];
-  /** Undefined inside a load: its purchases wait for rows, too. Then only time tells. */
+  /** Undefined inside a load, whose purchases wait for rows too: then a time decides. */
   readonly rowWaits: RowWaits | undefined;
   /** How long a lane may wait for a lock without an owner before it is said to wait. */
   readonly ownerlessMs: number;
   /** A lane stands at this checkpoint. It passes the others. */
   readonly isStop: (lane: string, checkpoint: CheckpointName) => boolean;
   readonly hears?: (lane: string, event: HistoryEvent) => void;
-  /** Called when lanes seem to wait for rows. Whether they do is seen at the second look. */
+  /** Called when lanes seem to wait for rows; the second look confirms it. */
   readonly seemStill?: () => void;
 }
 
@@ -65,9 +65,9 @@ export class Lanes {
   }
 
   /**
-   * Runs until the lane stands, or is answered.
-   * @param mayWait it has arrived when it waits, too
-   * @returns undefined when it is none of it in time
+   * Runs until the lane is at a checkpoint, or is answered.
+   * @param mayWait also until it waits
+   * @returns undefined when none of these came in time
    */
   async settled(lane: string, mayWait: boolean, withinMs: number): Promise<Place | undefined> {
     const isThere = async () => {

@@ -56,7 +56,7 @@ export function lanesOf(choices: string, atLeast = 2): string[] {
   return laneNames.slice(0, Math.max(atLeast - 1, ...named) + 1);
 }
 
-export interface PlayedByHand {
+export interface RaceChoices {
   readonly choices: string;
   /** A lane stops at every checkpoint. */
   readonly stopsEverywhere?: boolean;
@@ -65,8 +65,8 @@ export interface PlayedByHand {
 const stops = (stopsEverywhere = false): string => (stopsEverywhere ? ' --every-checkpoint' : '');
 
 /** For the terminal. */
-export const choicesOptions = ({ choices, stopsEverywhere }: PlayedByHand): string =>
+export const choicesOptions = ({ choices, stopsEverywhere }: RaceChoices): string =>
   `--choices ${choices}${stops(stopsEverywhere)}`;
 
-export const choicesCommand = (rung: string, { choices, stopsEverywhere }: PlayedByHand): string =>
+export const choicesCommand = (rung: string, { choices, stopsEverywhere }: RaceChoices): string =>
   `npx lockstep race --choices ${choices} --rung ${rung}${stops(stopsEverywhere)}`;

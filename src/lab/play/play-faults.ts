@@ -1,4 +1,4 @@
-/** What a choice does to a process, a lease or a server. It is mended when the play ends. */
+/** A choice or a step breaks a process, a lease or a server here; the end of the play mends it. */
 import type { Redis } from 'ioredis';
 import { resourceOf } from '../../service/domain.ts';
 import type { Rung } from '../../service/ladder/rung.ts';

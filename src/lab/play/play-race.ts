@@ -8,7 +8,7 @@ import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import type { Lab } from '../environment/lab.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import type { PlayedStep } from '../stage/events.ts';
-import type { Done } from '../stage/place.ts';
+import type { StepEffect } from '../stage/place.ts';
 import type { LaneState, Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { Lanes } from './lanes.ts';
@@ -26,10 +26,10 @@ export const raceSettings = {
   LOCK_LEASE_MS: String(leaseMs),
   LOCK_WATCHDOG_MS: String(leaseMs),
   ZOOKEEPER_SESSION_MS: String(leaseMs),
-  LOCK_WAIT_MS: '2000', // Longer than the player watches a waiting lane, shorter than a lease.
+  LOCK_WAIT_MS: '2000', // Longer than ownerlessMs, shorter than a lease.
 } as const;
 const answeredWithinMs = 20_000;
-/** Shorter than a request waits for its lock. */
+/** How long a lane may wait for a lock without an owner before it is said to wait. */
 const ownerlessMs = 300;
 
 /** What a drill adds to a race. */
@@ -177,7 +177,7 @@ export async function leaseEnds(
   stage: Pick<Stage, 'connections' | 'until'>,
   { lockService }: Pick<Rung, 'lockService'>,
   { key, isSure, withinMs = leaseMs * 1.5 }: EndingLease,
-): Promise<Done> {
+): Promise<StepEffect> {
   if (!lockService) return 'no-lease';
   const redis = stage.connections.redis('admin');
   const leftMs = await redis.pttl(key).catch(() => noKey);

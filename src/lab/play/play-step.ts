@@ -3,7 +3,7 @@ import type { WatchedFault } from '../faults/fault.ts';
 import { killProcess } from '../faults/process.ts';
 import type { PlayedStep } from '../stage/events.ts';
 import { type Arrival, workerLane } from '../stage/lane-messages.ts';
-import type { Done, Missed } from '../stage/place.ts';
+import type { Miss, StepEffect } from '../stage/place.ts';
 import type { LaneState, Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Lanes } from './lanes.ts';
@@ -39,7 +39,7 @@ export interface Scene {
   /** The arrivals that were the end of a step. A lane that came further by itself has another. */
   readonly told: Map<string, Arrival>;
   /** Ends the lease of this lane's lock, or waits until it has expired. */
-  readonly expire: (lane: string) => Promise<Done>;
+  readonly expire: (lane: string) => Promise<StepEffect>;
   /** Whether an order of this race is recorded, by the history. */
   readonly isRecorded: () => boolean;
   /** What the faults in the lock servers hit; undefined where the lock has no servers. */
@@ -51,11 +51,11 @@ export interface Scene {
 
 type Reached = Pick<PlayedStep, 'place' | 'asPlanned'>;
 
-const miss = (because: Missed): Reached => ({
+const miss = (because: Miss): Reached => ({
   place: { is: 'missed', because },
   asPlanned: false,
 });
-const done = (as: Done): Reached => ({ place: { is: 'done', as }, asPlanned: true });
+const done = (as: StepEffect): Reached => ({ place: { is: 'done', as }, asPlanned: true });
 
 export async function playStep(step: Step, scene: Scene): Promise<PlayedStep> {
   const { lane, says, wrong: isWrong = false } = step;
@@ -86,7 +86,7 @@ function reach(step: Step, scene: Scene): Promise<Reached> {
 
 /** In the record of a drill, the time of a lease is marked, too. */
 async function expire(lane: string, scene: Scene): Promise<Reached> {
-  let came: Done | undefined;
+  let came: StepEffect | undefined;
   const inject = async () => {
     came = await scene.expire(lane);
     return async () => {};

@@ -17,7 +17,7 @@ import { type RecordedEvidence, recordedEvidence } from '../../texts/evidence.ts
 import type { LabEvidence } from '../../texts/evidence-en.ts';
 import type { PlayedStep, RaceEvent, StageEvent } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
-import { hasBought, isMissed, type Missed, type ReachedPlace, reasonAt } from '../stage/place.ts';
+import { hasBought, isMissed, type Miss, type ReachedPlace, reasonAt } from '../stage/place.ts';
 import type { Stop } from '../stage/player.ts';
 import { placeWords } from './place-words.ts';
 import { type RaceName, type Schedule, schedules } from './schedules.ts';
@@ -258,11 +258,10 @@ function answeredEarly(
   );
   const reached = placeWords(place, 'en');
   if (!wasThere) return ['cannot-be-interleaved', lane, early.until, reached];
-  const stoodThere = runs
+  const before = runs
     .slice(0, runs.indexOf(early))
-    .some(({ step: { lane: other, place: at } }) => {
-      return other === lane && at.is === 'at' && at.checkpoint === early.until;
-    });
+    .flatMap(({ step }) => (step.lane === lane ? step.place : []));
+  const stoodThere = before.some((at) => at.is === 'at' && at.checkpoint === early.until);
   return [stoodThere ? 'stood-there-before' : 'did-not-stop', lane, early.until, reached];
 }
 
@@ -305,7 +304,7 @@ function inconclusive(
   const known = [...ordinaryRefusals, ...expects];
   const early = answeredEarly(steps, facts, schedule) ?? wentOn(stops, facts);
   if (early) return early;
-  const missed = (because: Missed) => steps.some(({ place }) => isMissed(place, because));
+  const missed = (because: Miss) => steps.some(({ place }) => isMissed(place, because));
   if (missed('not-there')) return ['fault-without-request'];
   if (missed('no-effect')) return ['fault-without-effect'];
   if (missed('no-lock-there')) return ['lock-not-forgotten'];

@@ -4,7 +4,7 @@ import type { Circumstance } from '../../service/ladder/rung.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { Bilingual } from '../stage/result.ts';
-import type { PlayedByHand } from './letters.ts';
+import type { RaceChoices } from './letters.ts';
 import type { LockFaultName } from './lock-faults.ts';
 import type { QueueFaultName } from './queue-faults.ts';
 
@@ -111,6 +111,6 @@ export interface Schedule {
   /** The check of the audit that must turn red. */
   readonly shows: CheckName;
   /** The same race as choices, short enough for a link. Without it, a fault of it is no choice. */
-  readonly byHand?: PlayedByHand;
+  readonly byHand?: RaceChoices;
   readonly steps: readonly Step[];
 }

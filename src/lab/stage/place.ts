@@ -42,11 +42,11 @@ export type Place =
 export type ReachedPlace =
   | Exclude<Place, { readonly is: 'idle' | 'free' | 'stopped' }>
   /** A step that moves no lane was done. */
-  | { readonly is: 'done'; readonly as: Done }
+  | { readonly is: 'done'; readonly as: StepEffect }
   /** A step did not do what it should. */
-  | { readonly is: 'missed'; readonly because: Missed };
+  | { readonly is: 'missed'; readonly because: Miss };
 
-export type Done =
+export type StepEffect =
   | 'injected'
   | 'healed'
   | 'resumed'
@@ -59,7 +59,7 @@ export type Done =
   /** The lock has no such server. */
   | 'nothing-to-hit';
 
-export type Missed =
+export type Miss =
   /** A fault found no request, no process. */
   | 'not-there'
   /** The lane was neither seen at a place nor seen to wait. */
@@ -96,7 +96,7 @@ export const hasBought = (place: ReachedPlace): boolean =>
 export const reasonAt = (place: ReachedPlace): string | undefined =>
   place.is === 'answered' ? place.attempt.reason : undefined;
 
-export const isMissed = (place: ReachedPlace, ...reasons: readonly Missed[]): boolean =>
+export const isMissed = (place: ReachedPlace, ...reasons: readonly Miss[]): boolean =>
   place.is === 'missed' && reasons.includes(place.because);
 
 export function instanceAt(place: ReachedPlace): string | undefined {

@@ -26,9 +26,9 @@ export type LaneState =
   | { readonly kind: 'running' }
   | { readonly kind: 'answered'; readonly attempt: Attempt };
 
-type Settled = Exclude<LaneState, { readonly kind: 'running' }>;
+type StillState = Exclude<LaneState, { readonly kind: 'running' }>;
 /** Where a lane is after it ran. `slow`: it was not seen in time. */
-export type Reached = Settled | { readonly kind: 'slow' };
+export type Reached = StillState | { readonly kind: 'slow' };
 
 /** A lane stood at a checkpoint, from its arrival until it was resumed, or its process ended. */
 export interface Stop extends Pick<Arrival, 'lane' | 'checkpoint' | 'instance'> {
@@ -232,7 +232,7 @@ export class Player {
 }
 
 /** Where a lane is that does not run. */
-export function placeOfLane(state: Settled): Extract<Place, { readonly is: 'at' | 'answered' }> {
+export function placeOfLane(state: StillState): Extract<Place, { readonly is: 'at' | 'answered' }> {
   if (state.kind === 'answered') return { is: 'answered', attempt: answerIn(state.attempt) };
   const { checkpoint, instance } = state.arrival;
   return { is: 'at', checkpoint, instance };

@@ -45,12 +45,8 @@ export async function play<Options extends object, Own>(
   const faults = judged.faults ?? countBy(stage.injected.map((fault) => fault.name));
   const recorded = timeline.recorded();
   const tables = [judged.tables ?? [], faultTable(timeline, judged.lost) ?? []].flat();
-  const {
-    facts,
-    own,
-    lost: _,
-    ...told
-  } = { ...judged, tables, faults, isInterrupted: signal.aborted };
+  const { facts, own, lost: _, ...rest } = judged;
+  const told = { ...rest, tables, faults, isInterrupted: signal.aborted };
   emit({ kind: 'verdict', ...told, loads: recorded.loads });
   return { ...told, facts, ...(own !== undefined && { own }), recorded };
 }

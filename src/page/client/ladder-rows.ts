@@ -1,6 +1,6 @@
 /** What the page knows of the ladder: put here by the build (scripts/page.mjs). */
 
-import type { PlayedByHand } from '../../lab/play/letters.ts';
+import type { RaceChoices } from '../../lab/play/letters.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { CheckName } from '../../service/domain.ts';
 import type { Reason } from '../../service/ladder/reasons.ts';
@@ -21,7 +21,7 @@ export interface FamousRace {
   /** Where the same steps do no harm; every rung holds it where there is none. */
   readonly next?: RungName;
   /** The same race by hand; missing where it needs a fault that is no choice. */
-  readonly byHand?: PlayedByHand;
+  readonly byHand?: RaceChoices;
   readonly title: Readonly<Record<Language, string>>;
 }
 
