@@ -79,7 +79,8 @@ test('the faults of a line come at their times, and what nobody mended is mended
   const paused = faultRow(stdout, 'pause redis-2').slice(0, 2).map(Number);
   expect(paused.map((seconds) => Math.round(seconds * 2) / 2)).toEqual([2.5, 4.5]);
   expect(stderr).toContain('2.5 stop redis-1: Nothing changes: redis-1 is stopped already.');
-  expect(faultRow(stdout, 'slow redis-3 by 1 ms')[2]).toMatch(/–$/); // The load is over before.
+  // It ends with the load: at most a purchase that was sent before is sold after it.
+  expect(faultRow(stdout, 'slow redis-3 by 1 ms')[2]).toMatch(/ 0 +(–|\d{1,3})$/);
   expect(stdout).toMatch(/Nobody had mended slow redis-3 by 1 ms at the end of the load/);
   expect(stdout).toMatch(/redlock: \d+ accepted[\s\S]*every promise held[\s\S]*verdict: held/);
   const repeat = `drill --on redlock --faults '${faults}' ${load.join(' ')}`;

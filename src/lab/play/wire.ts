@@ -7,6 +7,7 @@ import type { Redis } from 'ioredis';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { ofWriterQuestion } from '../../service/connections/mysql-writer.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
+import { allBegunChanges } from '../../service/orders/change-journal.ts';
 import { connectAsRoot, endGeneralLog, rootUser } from '../environment/database-root.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -157,5 +158,5 @@ const isNameless = (text: string): boolean =>
     /^(SET TRANSACTION|START TRANSACTION|BEGIN|COMMIT|ROLLBACK)\b/i.test(text));
 
 /** What a process asks by itself, once in a while. */
-const isOfItsProcess = (text: string): boolean =>
-  text.includes('store_epoch') || text.includes(ofWriterQuestion);
+const ofItsProcess = ['store_epoch', ofWriterQuestion, allBegunChanges];
+const isOfItsProcess = (text: string): boolean => ofItsProcess.some((each) => text.includes(each));

@@ -79,12 +79,15 @@ export async function begunChange(db: Db, voucherId: string): Promise<BegunChang
   return row && asChange(row);
 }
 
+/** The order worker looks for them every second. */
+export const allBegunChanges = "FROM voucher_changes WHERE state = 'begun' AND begun_at <=";
+
 /** The vouchers with a change that was begun at least `ageMsMin` ago. */
 export async function vouchersBegun(db: Db, ageMsMin: number): Promise<string[]> {
   const rows = await select<{ id: string }>(
     db,
-    `SELECT CAST(voucher_id AS CHAR) AS id FROM voucher_changes WHERE state = 'begun'
-       AND begun_at <= CURRENT_TIMESTAMP(3) - INTERVAL ? MICROSECOND`,
+    `SELECT CAST(voucher_id AS CHAR) AS id
+     ${allBegunChanges} CURRENT_TIMESTAMP(3) - INTERVAL ? MICROSECOND`,
     [String(ageMsMin * 1_000)],
   );
   return rows.map(({ id }) => id);
