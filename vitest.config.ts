@@ -44,7 +44,7 @@ const withSql = [
   'test/integration/{voucher-changes,voucher-creation}.test.ts',
 ];
 const hasMysql = existsSync('.lockstep/mysql/usr/sbin/mysqld');
-const mysql = project('long MySQL', 7, {
+const mysql = project('long MySQL', 8, {
   ...realServers,
   env: { LAB_DATABASE: 'mysql' },
   include: withSql,
@@ -53,7 +53,7 @@ const mysql = project('long MySQL', 7, {
 /** The tests of the scripts and of nginx, on Redis 8.0 and nginx 1.30 too. */
 const newerPrograms = ['.lockstep/redis/start/redis-server', '.lockstep/nginx/start/nginx'];
 const hasNewer = newerPrograms.every((program) => existsSync(program));
-const newer = project('long Redis 8.0, nginx 1.30', 8, {
+const newer = project('long Redis 8.0, nginx 1.30', 9, {
   ...realServers,
   globalSetup: './test/newer/servers.ts', // All of these files share them.
   include: [
@@ -79,12 +79,14 @@ export const projects = [
   onMariadb('integration', 1, 'test/integration/*.test.ts'),
   onMariadb('security', 1, 'test/security/*.test.ts'),
   onMariadb('drills', 1, 'test/drills/*.test.ts'),
-  onMariadb('long', 5, 'test/long/*.test.ts', { maxWorkers: 2 }),
+  onMariadb('long', 5, 'test/long/*.test.ts'),
+  // They need the processors for their load, or fail for its dropped requests.
+  onMariadb('long loads', 6, 'test/long/loads/*.test.ts', { maxWorkers: 2 }),
   // Their verdict is about time: how soon a lock sells again, how long an answer takes.
-  onMariadb('long alone', 6, 'test/long/alone/*.test.ts', { maxWorkers: 1 }),
+  onMariadb('long alone', 7, 'test/long/alone/*.test.ts', { maxWorkers: 1 }),
   mysql,
   newer,
-  onMariadb('mutants', 9, 'test/mutants/*.test.ts', {
+  onMariadb('mutants', 10, 'test/mutants/*.test.ts', {
     maxWorkers: 1,
     testTimeout: 240_000,
     retry: 1, // A server may lose its port to another lab while it starts.

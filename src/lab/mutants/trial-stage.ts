@@ -30,7 +30,7 @@ export interface Trial {
 }
 
 /** After the last fault is mended. The real rung needs a few seconds, also on a slow machine. */
-const settlesWithinMs = 30_000;
+const settlesWithinMs = 20_000;
 const happensWithinMs = 20_000;
 const arrivesWithinMs = 15_000;
 

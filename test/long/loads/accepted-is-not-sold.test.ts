@@ -6,13 +6,13 @@ import {
   hops,
   judgeHops,
   tryQueues,
-} from '../../src/lab/drills/accepted-is-not-sold.ts';
-import type { Drill } from '../../src/lab/drills/drill.ts';
-import type { Hop } from '../../src/lab/drills/hops.ts';
-import type { RaceName } from '../../src/lab/play/schedules.ts';
-import { resultText } from '../../src/lab/report/result-text.ts';
-import { playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/own-lab.ts';
+} from '../../../src/lab/drills/accepted-is-not-sold.ts';
+import type { Drill } from '../../../src/lab/drills/drill.ts';
+import type { Hop } from '../../../src/lab/drills/hops.ts';
+import type { RaceName } from '../../../src/lab/play/schedules.ts';
+import { resultText } from '../../../src/lab/report/result-text.ts';
+import { playIn } from '../../support/judged-drill.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab(acceptedShape);
 

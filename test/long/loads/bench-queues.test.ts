@@ -1,9 +1,9 @@
 /** `bench queues` on real servers, in a short form. */
 import { expect, test } from 'vitest';
-import { benchmarkQueues } from '../../src/lab/benchmarks/queue-benchmark.ts';
-import { writeTokens } from '../../src/lab/benchmarks/wrk.ts';
-import { withConnections } from '../../src/lab/environment/lab-connections.ts';
-import { theLab } from '../support/own-lab.ts';
+import { benchmarkQueues } from '../../../src/lab/benchmarks/queue-benchmark.ts';
+import { writeTokens } from '../../../src/lab/benchmarks/wrk.ts';
+import { withConnections } from '../../../src/lab/environment/lab-connections.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab(null);
 

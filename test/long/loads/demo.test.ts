@@ -3,13 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { Lab } from '../../src/lab/environment/lab.ts';
-import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { storyNames } from '../../src/service/ladder/story.ts';
-import { texts } from '../../src/texts/texts.ts';
-import { someFolder } from '../support/basics.ts';
+import { Lab } from '../../../src/lab/environment/lab.ts';
+import { waitUntil } from '../../../src/lab/environment/wait-until.ts';
+import { storyNames } from '../../../src/service/ladder/story.ts';
+import { texts } from '../../../src/texts/texts.ts';
+import { someFolder } from '../../support/basics.ts';
 
-const program = new URL('../../dist/cli/lockstep.js', import.meta.url).pathname;
+const program = new URL('../../../dist/cli/lockstep.js', import.meta.url).pathname;
 const { story } = texts.en;
 
 test('the demo begins with its headline, reports as it goes, and Ctrl-C leaves nothing behind', async () => {

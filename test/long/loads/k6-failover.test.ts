@@ -1,11 +1,11 @@
 /** k6/failover.js through four faults: nothing is lost, and the timeline has every attempt. */
 import { expect, test } from 'vitest';
-import { k6Failover } from '../../src/lab/drills/k6-failover.ts';
-import { resultText } from '../../src/lab/report/result-text.ts';
-import { spansOf } from '../../src/lab/stage/seconds.ts';
-import { playIn } from '../support/judged-drill.ts';
-import { lacksK6 } from '../support/k6.ts';
-import { theLab } from '../support/own-lab.ts';
+import { k6Failover } from '../../../src/lab/drills/k6-failover.ts';
+import { resultText } from '../../../src/lab/report/result-text.ts';
+import { spansOf } from '../../../src/lab/stage/seconds.ts';
+import { playIn } from '../../support/judged-drill.ts';
+import { lacksK6 } from '../../support/k6.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab();
 

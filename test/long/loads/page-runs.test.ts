@@ -3,16 +3,16 @@ import { readFileSync, rmSync } from 'node:fs';
 import { execa } from 'execa';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { askLab } from '../../src/lab/by-hand/ask-lab.ts';
-import { Lab } from '../../src/lab/environment/lab.ts';
-import { withRedis } from '../../src/lab/environment/replication.ts';
-import type { LoadCost } from '../../src/lab/stage/seconds.ts';
-import { defaultKeyPrefix } from '../../src/service/locks/lock.ts';
-import { newDataFolder } from '../support/data-home.ts';
-import { ownLab } from '../support/own-lab.ts';
-import { livePage, openTab, textOf, widerThanAPhone } from '../support/page.ts';
+import { askLab } from '../../../src/lab/by-hand/ask-lab.ts';
+import { Lab } from '../../../src/lab/environment/lab.ts';
+import { withRedis } from '../../../src/lab/environment/replication.ts';
+import type { LoadCost } from '../../../src/lab/stage/seconds.ts';
+import { defaultKeyPrefix } from '../../../src/service/locks/lock.ts';
+import { newDataFolder } from '../../support/data-home.ts';
+import { ownLab } from '../../support/own-lab.ts';
+import { livePage, openTab, textOf, widerThanAPhone } from '../../support/page.ts';
 
-const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
+const program = new URL('../../../scripts/lockstep.mjs', import.meta.url).pathname;
 const { folder } = ownLab;
 const runsFolder = newDataFolder();
 afterAll(() => rmSync(runsFolder, { recursive: true })); // After that of the page.

@@ -3,18 +3,18 @@
  * while faults hit them all. LOCK_STORM_SEED replays a storm, LOCK_STORM_MINUTES makes it longer.
  */
 import { describe, expect, test } from 'vitest';
-import { judgedStorm } from '../../src/lab/drills/lock-storm.ts';
+import { judgedStorm } from '../../../src/lab/drills/lock-storm.ts';
 import {
   type Kind,
   ourContenders,
   type StormKey,
   stormKeys,
-} from '../../src/lab/lock-storm/kinds.ts';
-import { lockStorm } from '../../src/lab/lock-storm/storm.ts';
-import type { Result } from '../../src/lab/stage/result.ts';
-import { play } from '../../src/lab/stage/runner.ts';
-import { jvms, redissonClassPath, stormKeysBesideRedisson } from '../redisson/redisson.ts';
-import { theLab } from '../support/own-lab.ts';
+} from '../../../src/lab/lock-storm/kinds.ts';
+import { lockStorm } from '../../../src/lab/lock-storm/storm.ts';
+import type { Result } from '../../../src/lab/stage/result.ts';
+import { play } from '../../../src/lab/stage/runner.ts';
+import { jvms, redissonClassPath, stormKeysBesideRedisson } from '../../redisson/redisson.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const seed = Number(process.env['LOCK_STORM_SEED'] ?? 1);
 const stormMs = Number(process.env['LOCK_STORM_MINUTES'] ?? 0.1) * 60_000;

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { purchaseAnswers } from '../../src/service/http/routes/orders.ts';
-import { httpServer, tokenFor } from '../support/client.ts';
-import { lacksK6 } from '../support/k6.ts';
-import { ownLab, theLab } from '../support/own-lab.ts';
+import { purchaseAnswers } from '../../../src/service/http/routes/orders.ts';
+import { httpServer, tokenFor } from '../../support/client.ts';
+import { lacksK6 } from '../../support/k6.ts';
+import { ownLab, theLab } from '../../support/own-lab.ts';
 
 const thresholdsFailed = 99;
 const couldNotTell = 2;

@@ -1,9 +1,9 @@
 /** Drills in their shortest form: each is held, and its figures are exact. */
 import { expect, test } from 'vitest';
-import { type DrillName, drills } from '../../src/lab/drills/drills.ts';
-import type { Result } from '../../src/lab/stage/result.ts';
-import { expectHeld, playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/own-lab.ts';
+import { type DrillName, drills } from '../../../src/lab/drills/drills.ts';
+import type { Result } from '../../../src/lab/stage/result.ts';
+import { expectHeld, playIn } from '../../support/judged-drill.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab(null);
 

@@ -1,10 +1,10 @@
 /** What accepted orders survive: a power loss by what was synced, a promotion by a replica. */
 import { expect, test } from 'vitest';
-import type { Drill } from '../../src/lab/drills/drill.ts';
-import { durability, endureAll } from '../../src/lab/drills/durability.ts';
-import { resultText } from '../../src/lab/report/result-text.ts';
-import { playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/own-lab.ts';
+import type { Drill } from '../../../src/lab/drills/drill.ts';
+import { durability, endureAll } from '../../../src/lab/drills/durability.ts';
+import { resultText } from '../../../src/lab/report/result-text.ts';
+import { playIn } from '../../support/judged-drill.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab(null);
 

@@ -1,11 +1,11 @@
 /** The first race of each drill of races, under load; the other races are played without one. */
 import { describe, expect, test } from 'vitest';
-import { raceDrill, raceDrillShape } from '../../src/lab/drills/race-drill.ts';
-import { raceDrills } from '../../src/lab/drills/race-drills.ts';
-import { resultText } from '../../src/lab/report/result-text.ts';
-import { spansOf } from '../../src/lab/stage/seconds.ts';
-import { playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/own-lab.ts';
+import { raceDrill, raceDrillShape } from '../../../src/lab/drills/race-drill.ts';
+import { raceDrills } from '../../../src/lab/drills/race-drills.ts';
+import { resultText } from '../../../src/lab/report/result-text.ts';
+import { spansOf } from '../../../src/lab/stage/seconds.ts';
+import { playIn } from '../../support/judged-drill.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab(raceDrillShape);
 

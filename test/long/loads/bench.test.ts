@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { compileCopy } from '../../src/lab/mutants/change.ts';
-import { instancesByDefault } from '../../src/service/config.ts';
-import { httpServer } from '../support/client.ts';
-import { newDataFolder } from '../support/data-home.ts';
-import { copySources } from '../support/source-copy.ts';
+import { compileCopy } from '../../../src/lab/mutants/change.ts';
+import { instancesByDefault } from '../../../src/service/config.ts';
+import { httpServer } from '../../support/client.ts';
+import { newDataFolder } from '../../support/data-home.ts';
+import { copySources } from '../../support/source-copy.ts';
 
 /** Rungs that look fast, and sell nothing. */
 const mutants = {
@@ -71,7 +71,7 @@ afterAll(async () => {
 
 /** As every bench wants it: then none of those that follow restarts the service, twice each. */
 async function serveWithoutHistory(): Promise<void> {
-  const { Lab, defaultShape }: typeof import('../../src/lab/environment/lab.ts') = await import(
+  const { Lab, defaultShape }: typeof import('../../../src/lab/environment/lab.ts') = await import(
     pathToFileURL(join(copy, 'dist/lab/environment/lab.js')).href
   );
   const lab = Lab.running(join(folder, 'lab'));

@@ -1,9 +1,9 @@
 /** Half a minute of kills and pauses of every part: nothing is lost and nothing is sold twice. */
 import { expect, test } from 'vitest';
-import { killStorm, stormShape } from '../../src/lab/drills/kill-storm.ts';
-import type { Second } from '../../src/lab/stage/seconds.ts';
-import { playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/own-lab.ts';
+import { killStorm, stormShape } from '../../../src/lab/drills/kill-storm.ts';
+import type { Second } from '../../../src/lab/stage/seconds.ts';
+import { playIn } from '../../support/judged-drill.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab(stormShape);
 

@@ -1,9 +1,9 @@
 /** Two workers on four shards: one is killed with orders in hand, and the other records them. */
 import { expect, test } from 'vitest';
-import type { Drill } from '../../src/lab/drills/drill.ts';
-import { scaleOut, workersScaleOut } from '../../src/lab/drills/workers-scale-out.ts';
-import { expectHeld, playIn } from '../support/judged-drill.ts';
-import { theLab } from '../support/own-lab.ts';
+import type { Drill } from '../../../src/lab/drills/drill.ts';
+import { scaleOut, workersScaleOut } from '../../../src/lab/drills/workers-scale-out.ts';
+import { expectHeld, playIn } from '../../support/judged-drill.ts';
+import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab(null);
 

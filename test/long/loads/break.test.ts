@@ -1,12 +1,12 @@
 /** `break` in one terminal, `fault` in another: what breaks is in the record, and then audited. */
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { Lab } from '../../src/lab/environment/lab.ts';
-import { someFolder } from '../support/basics.ts';
-import { lacksK6 } from '../support/k6.ts';
-import { ownLab } from '../support/own-lab.ts';
+import { Lab } from '../../../src/lab/environment/lab.ts';
+import { someFolder } from '../../support/basics.ts';
+import { lacksK6 } from '../../support/k6.ts';
+import { ownLab } from '../../support/own-lab.ts';
 
-const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
+const program = new URL('../../../scripts/lockstep.mjs', import.meta.url).pathname;
 const env = { LOCKSTEP_LAB: ownLab.folder };
 const lockstep = (...args: string[]) => execa('node', [program, ...args], { env, reject: false });
 const stateOf = (name: string) =>
