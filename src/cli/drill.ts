@@ -31,14 +31,15 @@ export const addDrill = command(drillRow, (folders, given) => {
 
 const ofOwnDrill = ['on', 'faults', 'beside', 'arrivals', 'perSecond'] as const;
 
-/** @throws DRILL_HAS_FAULTS, DRILL_INCOMPLETE, or what is wrong with its load or its faults */
+/** @throws DRILL_HAS_FAULTS, DRILL_INCOMPLETE, DRILL_HAS_NO_SEED, or what is wrong with its load or its faults */
 function ownDrill(
   given: Given<typeof drillRow.arguments & typeof drillRow.options>,
   used: Database,
 ) {
-  const { name, on: rung, faults, beside, arrivals, perSecond, minutes } = given;
+  const { name, on: rung, faults, beside, arrivals, perSecond, minutes, seed } = given;
   if (name) throw labError('DRILL_HAS_FAULTS', name);
   if (!rung || faults === undefined) throw labError('DRILL_INCOMPLETE');
+  if (seed !== usualOf(drillRow.options.seed)) throw labError('DRILL_HAS_NO_SEED', seed);
   return plannedDrillOn({ rung, beside, arrivals, perSecond, minutes }, faults, used);
 }
 

@@ -22,6 +22,7 @@ const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
   DATA_CHANGED: 'Redis 里的数据中途被清空或重建，后面没有再写入。请重新开始。',
   DEADLINE_PASSED: '等得太久还没有等到，下面写明在等什么。机器是不是太忙？看看它提到的日志。',
   DRILL_HAS_FAULTS: '这个演练的压测和故障是固定的：不写它的名字，或者不写 --on 和 --faults。',
+  DRILL_HAS_NO_SEED: '自己的演练没有种子：故障在你写的那一秒注入。去掉 --seed。',
   DRILL_INCOMPLETE: '自己的演练要写方案和故障，照下面的例子写。',
   DURABILITY_TOO_WEAK:
     'Redis 的设置达不到 ORDER_DURABILITY 的承诺。改 Redis 的设置，或者选低一档。',

@@ -134,6 +134,7 @@ test.each([
   ['drill --beside redlock', 'DRILL_INCOMPLETE'],
   ["drill kill-storm --on redlock --faults '1 heal'", 'DRILL_HAS_FAULTS'],
   ['drill kill-storm --arrivals rush', 'DRILL_HAS_FAULTS'],
+  ["drill --on redlock --faults '1 heal' --seed 7", 'DRILL_HAS_NO_SEED'],
   ["drill --on redlock --beside redlock --faults '1 heal'", 'NOT_BESIDE'],
   ["drill --on redlock --arrivals k6 --per-second 201 --faults '1 heal'", 'K6_TOO_FAST'],
 ])('`%s` is refused: %s', async (words, code) => {
