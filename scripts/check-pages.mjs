@@ -1,4 +1,4 @@
-// Plays every command of the workshop and of the course pages: races, rushes, trials and errata.
+// Plays every command of the workshop and of the course page: races, rushes, trials and errata.
 // The languages differ in --language alone, so each command is played once.
 // Usage: node scripts/check-pages.mjs [WORD]     only the commands with this word
 import { spawnSync } from 'node:child_process';
@@ -7,7 +7,7 @@ import './on-node.mjs';
 
 const pages = [
   ...['workshop/steps', 'workshop/exercises', 'workshop/bug-hunts', 'workshop/facilitator'],
-  ...['errata', 'from-the-course', 'hand-over'],
+  'course',
 ].map((name) => `docs/${name}.md`);
 const isPlay = /^(race|run|trial|erratum) \S/; // A name alone is a mention.
 

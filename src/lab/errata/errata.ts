@@ -1,5 +1,5 @@
 /**
- * The sentences of the course notes that no race and no drill tries. docs/errata.md lists all of
+ * The sentences of the course notes that no race and no drill tries. docs/course.md lists all of
  * them.
  */
 import type { Erratum } from './erratum.ts';

@@ -1,6 +1,6 @@
 /**
- * The tables of the pages about the course notes, in both languages, from one file:
- * docs/data/course.json. A row is in both, so no language lacks one.
+ * The tables of docs/course.md, in both languages, from one file: docs/data/course.json. A row is
+ * in both, so no language lacks one.
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -12,24 +12,13 @@ const Cell = z.union([z.string(), z.object({ en: z.string(), zh: z.string() })])
 const Tables = z.record(z.string(), z.array(z.array(Cell)));
 const file = new URL('../../../docs/data/course.json', import.meta.url);
 
-/** By page, the names of its tables. */
-export const coursePages = {
-  'from-the-course.md': ['steps', 'more-steps', 'messages', 'keys', 'words'],
-  'errata.md': ['errata-sale', 'errata-locks', 'errata-queue', 'errata-java'],
-  'hand-over.md': ['no-lock'],
-} as const;
-
-/** @returns by name, the tables of the page. @throws RangeError when the file has none of them */
-export function courseTables(
-  page: keyof typeof coursePages,
-  language: Language,
-): Record<string, string> {
+/** @returns by name, all of them */
+export function courseTables(language: Language): Record<string, string> {
   const tables = Tables.parse(JSON.parse(readFileSync(file, 'utf8')));
-  const made = coursePages[page].map((name) => {
-    const rows = tables[name];
-    if (!rows) throw new RangeError(`docs/data/course.json has no table "${name}"`);
-    return [name, markdownTable(rows.map((row) => row.map((cell) => cellIn(language, cell))))];
-  });
+  const made = Object.entries(tables).map(([name, rows]) => [
+    name,
+    markdownTable(rows.map((row) => row.map((cell) => cellIn(language, cell)))),
+  ]);
   return Object.fromEntries(made);
 }
 

@@ -13,7 +13,7 @@ import type { RunResult } from '../drills/run-rung.ts';
 import { rungsWithOrders } from '../play/set-up.ts';
 import type { Result } from '../stage/result.ts';
 import { apiMarkdown } from './api-markdown.ts';
-import { coursePages, courseTables } from './course-tables.ts';
+import { courseTables } from './course-tables.ts';
 import { fullCells } from './figure-rows.ts';
 import {
   circumstancesMarkdown,
@@ -64,22 +64,14 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
       ...ordersPart(runsFolder),
     },
     ...benchmarkParts(runsFolder),
-    ...courseParts(),
+    [join(root, 'docs', 'course.md')]: courseTables('en'),
+    [join(root, 'docs', 'zh', 'course.md')]: courseTables('zh'),
     [join(root, 'docs', 'drills.md')]: drillParts(runsFolder),
     [join(root, 'docs', 'conformance.md')]: tablePart(runsFolder, 'conformance'),
     [join(root, 'docs', 'mutants.md')]: mutantPart(runsFolder),
     [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
   };
 }
-
-/** Of the pages about the course notes, in both languages. */
-const courseParts = (): Record<string, Parts> =>
-  Object.fromEntries(
-    (Object.keys(coursePages) as (keyof typeof coursePages)[]).flatMap((page) => [
-      [join(root, 'docs', page), courseTables(page, 'en')],
-      [join(root, 'docs', 'zh', page), courseTables(page, 'zh')],
-    ]),
-  );
 
 /** Files that are made whole, without a run. */
 export const wholeFiles = (): Record<string, string> => ({
