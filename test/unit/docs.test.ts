@@ -307,9 +307,11 @@ describe('the generated tables', () => {
     for (const rung of rungNames) expect(text).toContain(`\`${rung}\``);
   });
 
-  test('of docs/races.md are those of the schedules', () => {
-    const text = read('docs/races.md');
-    expect(replaceParts(text, { races: raceMarkdown(), played: playedMarkdown() })).toBe(text);
+  test('of docs/races.md and docs/zh/races.md are those of the schedules', () => {
+    const [text, inChinese] = [read('docs/races.md'), read('docs/zh/races.md')];
+    const played = playedMarkdown();
+    expect(replaceParts(text, { races: raceMarkdown('en'), played })).toBe(text);
+    expect(replaceParts(inChinese, { races: raceMarkdown('zh') })).toBe(inChinese);
     for (const race of raceNames) expect(text).toContain(`\`${race}\``);
   });
 

@@ -441,7 +441,7 @@ export const schedules = {
   'fence-forgotten': {
     title: {
       en: 'a replica that has seen neither lock nor fence becomes the master',
-      zh: '没有见过锁和编号的从节点成为主节点',
+      zh: '没有同步到锁和栅栏令牌的从节点成为主节点',
     },
     under: 'stale-promotion',
     rung: 'fenced-by-redis',
@@ -558,7 +558,7 @@ export const schedules = {
   'holder-cut-off': {
     title: {
       en: 'the owner’s process hears nothing more of its lock servers',
-      zh: '持有者的进程再也听不到锁服务器',
+      zh: '持有者的进程与锁服务器断网',
     },
     under: 'holder-cut-off',
     rung: 'redis-reentrant',

@@ -113,6 +113,8 @@ const heads = {
     ladder: ['ch', 'rung', 'what it does', 'instances', 'claim'],
     promises: ['promise', 'it says'],
     circumstances: ['circumstance', 'it means', 'played by'],
+    races: ['race', 'what goes wrong', 'on the rung with the bug', 'fixed by'],
+    none: 'none',
     rushes: {
       'two-requests-at-once': 'every rush',
       'several-instances': 'a rush on four instances',
@@ -122,6 +124,8 @@ const heads = {
     ladder: ['章', '方案', '做法', '实例数', '预期'],
     promises: ['承诺', '含义'],
     circumstances: ['故障场景', '含义', '由谁演示'],
+    races: ['竞态', '出了什么问题', '有 bug 的方案', '在哪里修好'],
+    none: '没有',
     rushes: { 'two-requests-at-once': '每次抢购', 'several-instances': '多个进程上的抢购' },
   },
 } as const satisfies Record<Language, unknown>;
@@ -159,16 +163,14 @@ export function circumstancesMarkdown(language: Language): string {
 }
 
 /** For docs/races.md. */
-export function raceMarkdown(): string {
+export function raceMarkdown(language: Language): string {
+  const { races: head, none } = heads[language];
   const rows = raceNames.map((race) => {
     const { title, rung, next }: Schedule = schedules[race];
-    const [shown, by] = next === undefined ? ['none', '–'] : [`\`${rung}\``, `\`${next}\``];
-    return [`\`${race}\``, title.en, shown, by];
+    const [shown, by] = next === undefined ? [none, '–'] : [code(rung), code(next)];
+    return [code(race), title[language], shown, by];
   });
-  return markdownTable([
-    ['race', 'what goes wrong', 'on the rung with the bug', 'fixed by'],
-    ...rows,
-  ]);
+  return markdownTable([head, ...rows]);
 }
 
 /** The races of faults that the drills play, and the claim on each rung. For docs/races.md. */
