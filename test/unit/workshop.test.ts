@@ -25,7 +25,7 @@ import { filesOf, Mine, startOf } from '../../src/lab/workshop/mine.ts';
 import type { Progress, Seen } from '../../src/lab/workshop/progress.ts';
 import { slidesPage, slidesStyle } from '../../src/lab/workshop/slides.ts';
 import { seenIn, seenWords, stepInTerminal } from '../../src/lab/workshop/step-text.ts';
-import { stepsIn } from '../../src/lab/workshop/steps.ts';
+import { stepsIn, workshopFile } from '../../src/lab/workshop/steps.ts';
 import { tasksIn } from '../../src/lab/workshop/tasks.ts';
 import { workshopTexts } from '../../src/lab/workshop/texts.ts';
 import { seenOf } from '../../src/lab/workshop/verify.ts';
@@ -55,10 +55,13 @@ describe.each(languages)('the steps in %s', (language) => {
     for (const { title, places, plays, seen, exercise } of steps) {
       expect(Math.min(places.length, plays.length), title).toBeGreaterThan(0);
       for (const { file, text } of places) expect(read(file), `${title}: ${file}`).toContain(text);
-      for (const words of plays) expect(seen).toContain(`$ npx lockstep ${words.join(' ')}\n`);
+      const commands = plays.map((words) => `$ npx lockstep ${words.join(' ')}`);
+      expect(seen.map((output) => output.split('\n')[0])).toEqual(commands);
       for (const [, name = ''] of exercise.matchAll(/npx lockstep exercise ([\w-]+)/g))
         expect(() => exerciseNamed(name)).not.toThrow();
     }
+    const recorded = readFileSync(workshopFile('seen.txt', language), 'utf8');
+    expect(`${steps.flatMap(({ seen }) => seen).join('\n\n\n')}\n`).toBe(recorded);
   });
 
   test('have a text, hints and a solution for every exercise and every hunt', () => {
@@ -163,8 +166,6 @@ test('a hunt tells neither its defect nor its files before it is asked for hints
   rmSync(home, { recursive: true });
 });
 
-const fenced = /```text\n([\s\S]*?)\n```/g;
-
 describe.each(languages)('the slides in %s', (language) => {
   const page = slidesPage(language, { isInPage: true });
   const slides = page.split('<section>').slice(1);
@@ -196,8 +197,9 @@ describe.each(languages)('the slides in %s', (language) => {
     expect(texts.filter((text) => text.split('\n').length > 28)).toEqual([]);
     expect(texts.filter((text) => !text.startsWith('$ npx lockstep'))).toEqual([]);
     const shown = texts.map((text) => text.replace(/^\$.* …\n\n/, '')).join('');
-    const recorded = stepsIn(language).flatMap(({ seen }) => [...seen.matchAll(fenced)]);
-    const all = recorded.map(([, text = '']) => text).join('');
+    const all = stepsIn(language)
+      .flatMap(({ seen }) => seen)
+      .join('');
     const letters = (text: string) => text.replaceAll(/\s|&\w+;|&#\d+;|[<>&"']/g, '');
     expect(letters(shown)).toBe(letters(all));
   });

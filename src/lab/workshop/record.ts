@@ -1,7 +1,6 @@
-/** Plays every step, and writes what was printed into the pages of the workshop. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** Plays every step, and writes what was printed into the files of the workshop. */
+import { writeFileSync } from 'node:fs';
 import { type Language, languages } from '../../texts/texts.ts';
-import { replaceParts } from '../report/docs.ts';
 import { withoutFileLines } from '../report/file-words.ts';
 import { stepsIn, workshopFile } from './steps.ts';
 import { type Project, verifyPlay } from './verify.ts';
@@ -16,19 +15,16 @@ async function recordIn(
   project: Project,
   tell: (line: string) => void,
 ): Promise<void> {
-  const parts: Record<string, string> = {};
+  const seen: string[] = [];
   for (const [index, { plays }] of stepsIn(language).entries()) {
-    const blocks = [];
     for (const words of plays) {
       const { play, answer, reasons, printed } = await verifyPlay(project, words);
       tell(`${language}, step ${index + 1}: ${play}: ${answer}`);
       if (answer !== 'yes') throw new Error(`${play}: ${answer}: ${reasons.join('; ')}`);
-      blocks.push(`\`\`\`text\n$ npx lockstep ${play}\n${withoutFiles(printed)}\n\`\`\``);
+      seen.push(`$ npx lockstep ${play}\n${withoutFiles(printed)}\n`);
     }
-    parts[`seen-${index + 1}`] = blocks.join('\n\n');
   }
-  const file = workshopFile('steps.md', language);
-  writeFileSync(file, replaceParts(readFileSync(file, 'utf8'), parts));
+  writeFileSync(workshopFile('seen.txt', language), seen.join('\n\n'));
 }
 
 const withoutFiles = (printed: string): string =>

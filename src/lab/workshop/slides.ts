@@ -58,9 +58,9 @@ const scripted = (isInPage: boolean) =>
 const markdown = (text: string) => raw(marked.parse(text, { async: false }));
 
 /** A Chinese letter is two columns wide, which few fonts know. */
-const inColumns = (block: string) =>
+const inColumns = (output: string) =>
   raw(
-    markdown(block)
+    markdown(`\`\`\`text\n${output}\n\`\`\``)
       .toString()
       .replaceAll(/[\u2e80-\uffef]/g, '<i>$&</i>'),
   );
@@ -93,7 +93,7 @@ function slidesOf(step: Step, index: number, { of, language, isInPage }: Shown) 
   return [
     slide([markdown(step.question), choices(step, index, language)]),
     slide(markdown(isInPage ? withLinks(step.todo, language) : step.todo)),
-    ...parts(step.seen).map((seen) => slide(inColumns(seen))),
+    ...step.seen.flatMap(pagesOf).map((page) => slide(inColumns(page))),
     slide([html`<h3>${say.why}</h3>`, answer, markdown(step.why)]),
     slide([
       ...[html`<h3>${say.code}</h3>`, markdown(step.code)],
@@ -114,11 +114,6 @@ const choices = ({ choices }: Step, index: number, language: Language) => [
 const linesMax = 27;
 
 /** One slide for each command that was played; more where it says more, cut at an empty line. */
-const parts = (seen: string): string[] =>
-  [...seen.matchAll(/```text\n([\s\S]*?)\n```/g)].flatMap(([, output = '']) =>
-    pagesOf(output).map((page) => `\`\`\`text\n${page}\n\`\`\``),
-  );
-
 function pagesOf(output: string): string[] {
   const [command = ''] = output.split('\n');
   const [first = '', ...paragraphs] = output.split('\n\n');

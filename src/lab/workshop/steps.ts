@@ -1,4 +1,7 @@
-/** The steps of the workshop, as docs/workshop/steps.md has them in each language. */
+/**
+ * The steps of the workshop, as docs/workshop/steps.md has them in each language, and what their
+ * commands printed, in seen.txt.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Language } from '../../texts/texts.ts';
@@ -23,7 +26,8 @@ export interface Step {
   readonly todo: string;
   /** What `todo` plays: the words of each command, without the program. */
   readonly plays: readonly (readonly string[])[];
-  readonly seen: string;
+  /** What each of them printed, below its command. */
+  readonly seen: readonly string[];
   /** Begins with the letter of the choice that is right. */
   readonly why: string;
   readonly right: string;
@@ -38,7 +42,6 @@ const headings = {
   en: {
     choices: 'Predict',
     todo: 'Do',
-    seen: 'You see',
     why: 'Why',
     code: 'The code',
     exercise: 'Exercise',
@@ -47,7 +50,6 @@ const headings = {
   zh: {
     choices: '预测',
     todo: '操作',
-    seen: '看到',
     why: '原因',
     code: '代码',
     exercise: '练习',
@@ -59,12 +61,23 @@ const headings = {
 export const workshopFile = (name: string, language: Language): string =>
   join(projectFolder, 'docs', ...(language === 'zh' ? ['zh'] : []), 'workshop', name);
 
-export const stepsIn = (language: Language): Step[] =>
-  chaptersOf(readFileSync(workshopFile('steps.md', language), 'utf8')).map((chapter) =>
-    stepOf(chapter, language),
-  );
+export function stepsIn(language: Language): Step[] {
+  const read = (name: string) => readFileSync(workshopFile(name, language), 'utf8');
+  const seen = read('seen.txt').split(/^(?=\$ npx lockstep )/m);
+  return chaptersOf(read('steps.md')).map((chapter) => {
+    const step = stepOf(chapter, language);
+    return { ...step, seen: step.plays.map((words) => seenOf(words.join(' '), seen)) };
+  });
+}
 
-function stepOf({ title, intro, sections }: Chapter, language: Language): Step {
+/** @throws RangeError when it was not recorded: `npx lockstep workshop record` does */
+function seenOf(play: string, all: readonly string[]): string {
+  const seen = all.find((each) => each.startsWith(`$ npx lockstep ${play}\n`));
+  if (seen === undefined) throw new RangeError(`seen.txt has no "npx lockstep ${play}"`);
+  return seen.trimEnd();
+}
+
+function stepOf({ title, intro, sections }: Chapter, language: Language): Omit<Step, 'seen'> {
   const part = (name: keyof (typeof headings)['en']): string => {
     // Four spaces before its first line are those of a command.
     const text = sections.get(headings[language][name])?.replace(/^\n+/, '').trimEnd();
@@ -84,6 +97,6 @@ function stepOf({ title, intro, sections }: Chapter, language: Language): Step {
     places: [...code.matchAll(/^- `([^`]+)`[:：] ?`([^`]+)`$/gm)].map(
       ([, file = '', text = '']) => ({ file, text }),
     ),
-    ...{ seen: part('seen'), exercise: part('exercise'), say: part('say') },
+    ...{ exercise: part('exercise'), say: part('say') },
   };
 }
