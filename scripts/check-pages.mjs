@@ -5,10 +5,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import './on-node.mjs';
 
-const pages = [
-  ...['workshop/steps', 'workshop/exercises', 'workshop/bug-hunts', 'workshop/facilitator'],
-  'course',
-].map((name) => `docs/${name}.md`);
+const pages = ['workshop/steps', 'workshop/exercises', 'workshop/README', 'course'].map(
+  (name) => `docs/${name}.md`,
+);
 const isPlay = /^(race|run|trial|erratum) \S/; // A name alone is a mention.
 
 const commands = pages.flatMap((page) =>

@@ -1,7 +1,7 @@
 /**
  * The six exercises of the workshop and its six bug hunts. Each change of an exercise is that of a
  * mutant too: of the final rung, or of a lock in test/mutants/lock-mutants.ts. A hunt puts a defect
- * of real shops into the final rung. Their texts are in docs/workshop/: exercises.md, bug-hunts.md.
+ * of real shops into the final rung. Their texts are in docs/workshop/exercises.md.
  */
 import type { RungName } from '../../service/ladder/rungs.ts';
 import { labError } from '../errors.ts';

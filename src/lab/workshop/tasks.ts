@@ -1,4 +1,4 @@
-/** The texts of the exercises and the hunts, as docs/workshop/ has them in each language. */
+/** The texts of the exercises and the hunts, as exercises.md has them in each language. */
 import { readFileSync } from 'node:fs';
 import type { Language } from '../../texts/texts.ts';
 import { chaptersOf, plain } from './markdown.ts';
@@ -20,9 +20,7 @@ const headings = {
 /** By the name of the exercise: `fence-it`, `bug 3`. */
 export function tasksIn(language: Language): ReadonlyMap<string, Task> {
   const { hints, solution } = headings[language];
-  const chapters = ['exercises.md', 'bug-hunts.md'].flatMap((name) =>
-    chaptersOf(readFileSync(workshopFile(name, language), 'utf8')),
-  );
+  const chapters = chaptersOf(readFileSync(workshopFile('exercises.md', language), 'utf8'));
   return new Map(
     chapters.flatMap(({ title, intro, sections }) => {
       const [, name, rest] = /^([\w -]+)[:：] ?(.*)$/.exec(title) ?? [];
@@ -40,7 +38,7 @@ export function tasksIn(language: Language): ReadonlyMap<string, Task> {
 /** @throws RangeError when the page of the workshop has no such task */
 export function taskNamed(name: string, language: Language): Task {
   const task = tasksIn(language).get(name);
-  if (!task) throw new RangeError(`docs/workshop/ (${language}) has no task "${name}"`);
+  if (!task) throw new RangeError(`exercises.md (${language}) has no task "${name}"`);
   return task;
 }
 
