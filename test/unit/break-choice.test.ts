@@ -12,7 +12,7 @@ import {
 const rows = ['redlock', 'fenced', 'lua-stream'].map((name) => ({ name, races: [] }));
 vi.stubGlobal('LADDER_ROWS', rows);
 vi.stubGlobal('DRILL_ROWS', []);
-const { addressOf, viewAt } = await import('../../src/page/client/route.ts');
+const { addressOf, viewAt } = await import('../../src/page/client/route.tsx');
 
 const choice: BreakChoice = { rung: 'redlock', arrivals: 'steady', perSecond: 100, minutes: 60 };
 const both: BreakChoice = { ...choice, beside: 'lua-stream' };

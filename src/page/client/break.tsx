@@ -4,11 +4,10 @@ import { notRead, type SaleCounts } from '../../lab/stage/events.ts';
 import { connection, isBusy } from './api.ts';
 import { ladderRows } from './ladder-rows.ts';
 import { OtherRun } from './other-run.tsx';
-import { show } from './route.ts';
+import { type BreakAddress, show } from './route.tsx';
 import type { RunView } from './run-model.ts';
-import { beginRun, isEnding } from './run-store.ts';
 import { askForFault } from './servers.tsx';
-import type { BreakAddress } from './store.ts';
+import { beginRun, isEnding } from './store.ts';
 import { page } from './texts.ts';
 
 const rates = [20, 100, 400, 1_000, 2_000] as const;

@@ -1,24 +1,63 @@
-/** What the viewer predicts before a play, and what he sees after it. */
+/** What is predicted before a play or a run, and the card of its verdict. */
 import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { OrdersOfRung } from '../../lab/play/all-orders.ts';
-import { isLaneName, type Outcome, outcomesFor } from '../../lab/play/outcomes.ts';
-import type { Choice } from '../../lab/play/play.ts';
+import { isLaneName, outcomesFor } from '../../lab/play/outcomes.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
-import { connection, isLearner, send } from './api.ts';
+import type { Verdict } from '../../service/domain.ts';
+import { send } from './api.ts';
 import { ladderRow } from './ladder-rows.ts';
-import { isDone, isOver, lettersOf, type PlayView, soldIn } from './model.ts';
-import { outcomeSeen, predict, predictions, wasRight } from './predictions.ts';
-import { reasonOf } from './reasons.ts';
+import { isDone, isOver, type PlayView, soldIn } from './model.ts';
+import { outcomeSeen, type Prediction, predict, predictions, wasRight } from './predictions.ts';
+import { mayAsk, proof } from './proof.tsx';
 import { branchTo } from './store.ts';
 import { ladder, page } from './texts.ts';
 import type { OutcomeTexts } from './texts-en.ts';
 
-const saleOn = (rung: string): SaleKind => ladderRow(rung)?.sale ?? 'one-user';
-
-function outcomeText(texts: OutcomeTexts, outcome: Outcome): string {
-  return isLaneName(outcome) ? texts.of(outcome) : texts[outcome];
+/** @param texts those of an outcome */
+export function predictionText(
+  prediction: Prediction,
+  texts: OutcomeTexts = page.value.outcomeShort,
+): string {
+  if (isLaneName(prediction)) return texts.of(prediction);
+  const { doesNoHarm, doesHarm } = page.value.words;
+  return { ...texts, held: doesNoHarm, violated: doesHarm }[prediction];
 }
+
+interface PredictCardProps<Predicted extends Prediction> {
+  readonly outcomes: readonly Predicted[];
+  readonly texts?: OutcomeTexts;
+  readonly isDisabled?: boolean;
+  readonly onPredicted: (outcome: Predicted) => void;
+  /** The question. */
+  readonly children: ComponentChildren;
+}
+
+/** Shown until the viewer has predicted; only then does it begin. */
+export function PredictCard<Predicted extends Prediction>(props: PredictCardProps<Predicted>) {
+  const { outcomes, texts, isDisabled = false, onPredicted, children } = props;
+  const { words } = page.value;
+  return (
+    <section class="panel predict" aria-label={words.predictFirst}>
+      <h2>{words.predictFirst}</h2>
+      {children}
+      {outcomes.map((outcome, index) => (
+        <button
+          type="button"
+          key={outcome}
+          data-predict={outcome}
+          disabled={isDisabled}
+          onClick={() => onPredicted(outcome)}
+        >
+          <kbd>{index + 1}</kbd> {predictionText(outcome, texts)}
+        </button>
+      ))}
+    </section>
+  );
+}
+
+const saleOn = (rung: string): SaleKind => ladderRow(rung)?.sale ?? 'one-user';
 
 interface ToPredict {
   readonly rung: string;
@@ -30,195 +69,137 @@ interface ToPredict {
   readonly onPredicted: () => void;
 }
 
-/** Shown until the viewer has predicted; only then does the play begin. */
 export function Predict({ rung, lanes, choices, isWhole = false, onPredicted }: ToPredict) {
-  const { words, question, willPlay } = page.value;
-  const choose = (outcome: Outcome) => {
-    predict(rung, outcome);
-    onPredicted();
-  };
+  const { words, question, willPlay, outcomes } = page.value;
   return (
-    <section class="panel predict" aria-label={words.predictFirst}>
-      <h2>{words.predictFirst}</h2>
+    <PredictCard
+      outcomes={outcomesFor(lanes, isWhole)}
+      texts={outcomes[saleOn(rung)]}
+      onPredicted={(outcome) => {
+        predict(rung, outcome);
+        onPredicted();
+      }}
+    >
       <p>
         {question(lanes, saleOn(rung))}{' '}
         {choices === '' ? words.youDecide : willPlay(choices.split('').join(' '))}
       </p>
-      {outcomesFor(lanes, isWhole).map((outcome, index) => (
-        <button type="button" key={outcome} data-predict={outcome} onClick={() => choose(outcome)}>
-          <kbd>{index + 1}</kbd> {outcomeText(page.value.outcomes[saleOn(rung)], outcome)}
-        </button>
-      ))}
+    </PredictCard>
+  );
+}
+
+interface BeginAgainProps {
+  /** It was asked for, and begins by itself. */
+  readonly isOnItsWay: boolean;
+  /** Why it does not. */
+  readonly because?: string;
+  readonly onPlay: () => void;
+}
+
+/** What was predicted in this visit, until it begins. */
+export function BeginAgain({ isOnItsWay, because = '', onPlay }: BeginAgainProps) {
+  const { words } = page.value;
+  if (isOnItsWay) return <p role="status">{words.preparing}</p>;
+  return (
+    <p role="status">
+      {because}{' '}
+      <button type="button" class="next" data-retry onClick={onPlay}>
+        {words.play}
+      </button>
+    </p>
+  );
+}
+
+/** A shape beside every colour. */
+export const verdictMarks = {
+  ...{ violated: '✗', held: '✓', unknown: '?', stuck: '◌', 'so-far': '◌' },
+} as const satisfies Record<Verdict | 'stuck' | 'so-far', string>;
+
+interface ChipProps {
+  readonly verdict: keyof typeof verdictMarks;
+  readonly text: string;
+  readonly onClick?: () => void;
+}
+
+export function Chip({ verdict, text, onClick }: ChipProps) {
+  const children = `${verdictMarks[verdict]} ${text}`;
+  const props = { class: `chip ${verdict}`, 'data-verdict': verdict, children };
+  return onClick ? <button type="button" {...props} onClick={onClick} /> : <span {...props} />;
+}
+
+interface VerdictCardProps {
+  readonly predicted: Prediction | undefined;
+  /** Undefined: nobody can tell, or nothing was predicted. */
+  readonly isRight: boolean | undefined;
+  /** What was seen, and how it was judged. */
+  readonly audit: ComponentChildren;
+  /** The attribute by which it is found. */
+  readonly found: object;
+  readonly children: ComponentChildren;
+}
+
+/** Predicted, seen and the audit's verdict, side by side. */
+export function VerdictCard({ predicted, isRight, audit, found, children }: VerdictCardProps) {
+  const { words } = page.value;
+  return (
+    <section class="panel outcome" aria-live="polite" {...found}>
+      {predicted && (
+        <span>
+          <b>{words.predicted}</b> {predictionText(predicted)}
+        </span>
+      )}
+      {audit}
+      {isRight !== undefined && <small>{isRight ? words.right : words.notRight}</small>}
+      {children}
     </section>
   );
 }
 
-/** Predicted, seen and the audit's verdict, side by side, when nothing more can be chosen. */
+/** When nothing more can be chosen. */
 export function Outcomes({ of }: { of: PlayView }) {
   const isBroken = of.broken.length > 0;
   if (!isBroken && !isOver(of)) return null;
-  const { words, outcomeShort, ordersSeen } = page.value;
+  const { words, ordersSeen } = page.value;
   const predicted = predictions.value.get(of.rung);
-  const seen = outcomeSeen(of);
   return (
-    <section class="panel outcome" aria-live="polite" data-outcome={seen}>
-      {predicted && (
-        <span>
-          <b>{words.predicted}</b> {outcomeText(outcomeShort, predicted)}
-        </span>
-      )}
-      <span>
-        <b>{words.seen}</b> {ordersSeen(soldIn(of))}
-      </span>
-      <span>
-        <b>{words.audit}</b> <Verdict of={of} />
-      </span>
-      {predicted && <small>{wasRight(of, predicted) ? words.right : words.notRight}</small>}
+    <VerdictCard
+      predicted={predicted}
+      isRight={predicted && wasRight(of, predicted)}
+      found={{ 'data-outcome': outcomeSeen(of) }}
+      audit={
+        <>
+          <span>
+            <b>{words.seen}</b> {ordersSeen(soldIn(of))}
+          </span>
+          <span>
+            <b>{words.audit}</b> <PlayChip of={of} />
+          </span>
+        </>
+      }
+    >
       {!isBroken && of.isFinal && <LetOff of={of} />}
-    </section>
+    </VerdictCard>
   );
 }
 
-export function Verdict({ of }: { of: PlayView }) {
+export function PlayChip({ of }: { of: PlayView }) {
   const { words } = page.value;
   const [broken] = of.broken;
-  if (broken)
-    return (
-      <button
-        type="button"
-        class="chip wrong"
-        data-verdict="violated"
-        onClick={() => {
-          proof.value = of.id;
-        }}
-      >
-        ✗ {words.violated}: {ladder.value.checks[broken.check]}
-      </button>
-    );
+  if (broken) {
+    const text = `${words.violated}: ${ladder.value.checks[broken.check]}`;
+    const showProof = () => {
+      proof.value = of.id;
+    };
+    return <Chip verdict="violated" text={text} onClick={showProof} />;
+  }
   if (of.isFinal && of.unknown.length > 0)
-    return (
-      <span class="chip so-far" data-verdict="unknown">
-        ? {words.cannotTell}
-      </span>
-    );
-  if (isOver(of) && !isDone(of))
-    return (
-      <span class="chip wait" data-verdict="stuck">
-        ◌ {words.stuck}
-      </span>
-    );
+    return <Chip verdict="unknown" text={words.cannotTell} />;
+  if (isOver(of) && !isDone(of)) return <Chip verdict="stuck" text={words.stuck} />;
   return isOver(of) && of.isFinal ? (
-    <span class="chip held" data-verdict="held">
-      ✓ {words.held}
-    </span>
+    <Chip verdict="held" text={words.held} />
   ) : (
-    <span class="chip so-far" data-verdict="so-far">
-      ◌ {words.heldSoFar}
-    </span>
+    <Chip verdict="so-far" text={words.heldSoFar} />
   );
-}
-
-/** More plays have the lab for themselves: they are not for one learner among many. */
-const mayAsk = (): boolean => connection.value !== 'recorded' && !isLearner.value;
-
-/** The play whose violation is shown. */
-export const proof = signal('');
-const again = signal<ReadonlyMap<string, { violated: number; times: number }>>(new Map());
-
-/** The orders and rows that prove it, why it came, and whether it comes again. */
-export function Proof({ of }: { of: PlayView }) {
-  const [broken] = of.broken;
-  if (!broken || proof.value !== of.id) return null;
-  const { words, playedAgain } = page.value;
-  const because = reasonOf(of, broken.check);
-  const counted = again.value.get(of.id);
-  return (
-    <section class="panel proof" aria-label={words.proof}>
-      <div class="row">
-        <h2>{words.proof}</h2>
-        <button type="button" class="right" onClick={closeProof}>
-          {words.close}
-          <kbd>Esc</kbd>
-        </button>
-      </div>
-      <p class="wrong-text">{broken.evidence}</p>
-      <ul>
-        {broken.orders.map((id) => (
-          <li key={id}>{orderText(of, id)}</li>
-        ))}
-      </ul>
-      {because && (
-        <p>
-          <b>{words.because}</b> {ladder.value.reasons[because]}
-        </p>
-      )}
-      {mayAsk() && (
-        <button type="button" data-again onClick={() => void playAgain(of)}>
-          {words.again}
-        </button>
-      )}
-      {counted && <b data-counted> {playedAgain(counted.violated, counted.times)}</b>}
-      <Commands of={of} />
-    </section>
-  );
-}
-
-type Sent = readonly Required<Pick<Choice, 'choice' | 'commands'>>[];
-/** By the play. */
-const commands = signal<ReadonlyMap<string, Sent>>(new Map());
-
-/** What each choice sends to Redis and MySQL: they are played once more, and listened to. */
-function Commands({ of }: { of: PlayView }) {
-  const { words } = page.value;
-  const sent = commands.value.get(of.id);
-  if (!sent && !mayAsk()) return null;
-  if (!sent)
-    return (
-      <button type="button" data-commands onClick={() => void listen(of)}>
-        {words.commands}
-      </button>
-    );
-  return (
-    <>
-      <p>{words.commandsAre}</p>
-      <ol class="commands">
-        {sent.flatMap(({ choice, commands: own }, step) =>
-          own.map(({ to, text }, line) => (
-            <li key={`${step} ${line}`}>
-              <b>{line === 0 ? choice : ''}</b> <small>{to}</small> <code>{text}</code>
-            </li>
-          )),
-        )}
-      </ol>
-    </>
-  );
-}
-
-async function listen(of: PlayView): Promise<void> {
-  const body = { rung: of.rung, choices: lettersOf(of), stopsEverywhere: of.stopsEverywhere };
-  const sent = await send<Sent>('POST', '/api/commands', body);
-  if (sent) commands.value = new Map(commands.value).set(of.id, sent);
-}
-
-/** The order, and the lane that was answered with it. */
-function orderText({ rows, lanes }: PlayView, id: string): string {
-  const lane = lanes.get(rows.find(({ orderId }) => orderId === id)?.lane ?? '');
-  return lane ? `${id} · ${lane.name} · ${page.value.userOn(lane.userId, lane.instance)}` : id;
-}
-
-export function closeProof(): void {
-  proof.value = '';
-}
-
-async function playAgain(of: PlayView): Promise<void> {
-  const body = {
-    rung: of.rung,
-    choices: lettersOf(of),
-    stopsEverywhere: of.stopsEverywhere,
-    times: 10,
-  };
-  const counted = await send<{ violated: number; times: number }>('POST', '/api/again', body);
-  if (counted) again.value = new Map(again.value).set(of.id, counted);
 }
 
 /** By the rung. They are counted by playing them. */
@@ -254,15 +235,4 @@ function LetOff({ of }: { of: PlayView }) {
       ))}
     </span>
   );
-}
-
-/** `1`, `2`, `3` */
-export function predictByKey(
-  key: string,
-  { rung, lanes, isWhole = false }: Pick<ToPredict, 'rung' | 'lanes' | 'isWhole'>,
-): boolean {
-  const outcome = outcomesFor(lanes, isWhole)[Number(key) - 1];
-  if (!outcome || predictions.value.has(rung)) return false;
-  predict(rung, outcome);
-  return true;
 }

@@ -3,9 +3,8 @@ import { signal } from '@preact/signals';
 import { choicesCommand } from '../../lab/play/letters.ts';
 import { connection } from './api.ts';
 import { lettersOf, type PlayView } from './model.ts';
-import { go, linkTo } from './route.ts';
 import { saveReplay } from './save-replay.ts';
-import { backTo, branchTo, isReady, tried } from './store.ts';
+import { addressOfPlay, backTo, branchTo, go, isReady, tried } from './store.ts';
 import { page } from './texts.ts';
 
 const isCopied = signal(false);
@@ -99,7 +98,7 @@ function Sharing({ of }: { of: PlayView }) {
 
 function More({ of }: { of: PlayView }) {
   const { words } = page.value;
-  const wanted = linkTo(of);
+  const wanted = addressOfPlay(of);
   const buyers = wanted.lanes;
   const command = choicesCommand(of.rung, {
     choices: lettersOf(of) || 'A',

@@ -1,10 +1,12 @@
 /** The same choices on two rungs, side by side. */
 import { problem } from './api.ts';
-import { Outcomes, Predict, Proof } from './cards.tsx';
+import { BeginAgain, Outcomes, Predict } from './cards.tsx';
 import { Lanes } from './lanes.tsx';
 import { buyersIn, firstDifference, isDone, lettersOf, type PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
-import { beside, other, playBesideIt } from './store.ts';
+import { Proof } from './proof.tsx';
+import { beside } from './route.tsx';
+import { other, playBesideIt } from './store.ts';
 import { page } from './texts.ts';
 
 export function Compare({ one }: { one: PlayView }) {
@@ -29,7 +31,7 @@ export function Compare({ one }: { one: PlayView }) {
           <section class="side" data-rung={next}>
             <b>{next}</b>
             {predictions.value.has(next) ? (
-              <BesidePreparing />
+              <BeginAgain isOnItsWay={problem.value === null} onPlay={playBesideIt} />
             ) : (
               <Predict
                 rung={next}
@@ -59,14 +61,4 @@ function Side({ of, differsAt }: { of: PlayView; differsAt: number | undefined }
 
 export function closeCompare(): void {
   beside.value = '';
-}
-
-function BesidePreparing() {
-  const { words } = page.value;
-  if (problem.value === null) return <p role="status">{words.preparing}</p>;
-  return (
-    <button type="button" class="next" data-retry onClick={playBesideIt}>
-      {words.play}
-    </button>
-  );
 }

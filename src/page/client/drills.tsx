@@ -1,6 +1,6 @@
 /** The drills: load, faults and an audit. Each is a link. */
 import { drillRows } from './drill-rows.ts';
-import { addressOf, show } from './route.ts';
+import { Link } from './route.tsx';
 import { language, page } from './texts.ts';
 
 export function Drills() {
@@ -16,16 +16,9 @@ export function Drills() {
             return (
               <tr key={name}>
                 <td>
-                  <a
-                    href={addressOf(wanted)}
-                    data-drill={name}
-                    onClick={(event) => {
-                      event.preventDefault();
-                      show(wanted);
-                    }}
-                  >
+                  <Link to={wanted} data-drill={name}>
                     {name}
-                  </a>
+                  </Link>
                 </td>
                 <td>{about[language.value]}</td>
               </tr>

@@ -6,9 +6,9 @@ import { type FamousRace, type LadderRow, ladderRows } from './ladder-rows.ts';
 import { mayBegin, mayPlay } from './learner.ts';
 import { type Known, known } from './predictions.ts';
 import { roomText } from './room-texts.ts';
-import { addressOf, go, show } from './route.ts';
+import { Link, show, type View } from './route.tsx';
 import { SourceLines } from './state.tsx';
-import type { View } from './store.ts';
+import { go } from './store.ts';
 import { ladder, language, page } from './texts.ts';
 
 const chapters = [1, 2, 3, 4, 5, 6] as const;
@@ -43,21 +43,21 @@ export function Ladder({ chapter }: { chapter: number }) {
 const chapterTitle = (chapter: Chapter): string => `${chapter} · ${ladder.value.chapters[chapter]}`;
 
 function ChapterLink({ chapter, isCurrent }: { chapter: Chapter; isCurrent: boolean }) {
+  const wanted = { is: 'ladder', chapter } as const;
   const rows = rowsIn(chapter);
   const seen = rows.filter(({ name }) => known.value.get(name)?.seen).length;
   return (
-    <a
-      href={`/ladder/${chapter}`}
+    <Link
+      to={wanted}
       aria-current={isCurrent ? 'page' : undefined}
-      onClick={(event) => {
-        event.preventDefault();
+      onGo={() => {
         selected.value = '';
-        show({ is: 'ladder', chapter });
+        show(wanted);
       }}
     >
       {chapterTitle(chapter)}
       <small>{rows.length > 0 ? `${seen}/${rows.length}` : '–'}</small>
-    </a>
+    </Link>
   );
 }
 
@@ -179,17 +179,13 @@ function Races({ row }: { row: LadderRow }) {
         const wanted = viewOf(race, row.name);
         return (
           <p key={name}>
-            <a
-              href={addressOf(wanted)}
+            <Link
+              to={wanted}
               data-race={name}
-              onClick={(event) => {
-                event.preventDefault();
-                if (wanted.is === 'race') go(wanted);
-                else show(wanted);
-              }}
+              onGo={() => (wanted.is === 'race' ? go(wanted) : show(wanted))}
             >
               {name}
-            </a>{' '}
+            </Link>{' '}
             <small>{title[language.value]}</small>
           </p>
         );

@@ -2,40 +2,54 @@
 import { effect, signal } from '@preact/signals';
 import { render } from 'preact';
 import { choicesIn } from '../../lab/play/letters.ts';
+import { outcomesFor } from '../../lab/play/outcomes.ts';
 import { recordedId } from '../../lab/report/replay-file.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { connection, enter, followEvents, hadLab, isLearner, problem, room, send } from './api.ts';
-import { closeProof, predictByKey, proof } from './cards.tsx';
 import { copyLink } from './choices-strip.tsx';
 import { hearTime, tick } from './clock.ts';
 import { closeCompare } from './compare.tsx';
 import { Drills } from './drills.tsx';
 import { beginAt, cursor, events, feedPlace, liveWorld, take } from './event-log.ts';
 import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
+import { buyersIn, isDone } from './model.ts';
+import { predictByKey, predictedVerdicts } from './predictions.ts';
+import { closeProof, proof } from './proof.tsx';
 import { Race } from './race.tsx';
 import { RaceList, recordedView } from './recorded.tsx';
 import { Join, Room, RoomLine } from './room.tsx';
 import { roomText } from './room-texts.ts';
-import { addressOf, linkTo, show, viewAt, wantedBreak } from './route.ts';
+import {
+  addressOf,
+  beside,
+  Link,
+  type PlayAddress,
+  type RunAddress,
+  show,
+  type View,
+  view,
+  viewAt,
+  wantedBreak,
+} from './route.tsx';
 import { Run } from './run.tsx';
-import { isRunning, nextRun, predictVerdictByKey, putRunAway, shownRun } from './run-store.ts';
 import { saveReplay } from './save-replay.ts';
 import { Scoreboard } from './scoreboard.tsx';
 import { Closed, InstructorsPage, NoPage } from './signpost.tsx';
 import {
+  addressOfPlay,
   backTo,
   begin,
-  beside,
+  beginRun,
   choose,
   compareNext,
   current,
-  type PlayAddress,
+  isRunning,
+  nextRun,
   play,
   playBesideIt,
-  type RunAddress,
-  toPredictBeside,
-  type View,
-  view,
+  putRunAway,
+  runName,
+  shownRun,
 } from './store.ts';
 import { changeLanguage, language, page } from './texts.ts';
 
@@ -84,17 +98,16 @@ interface NavLinkProps {
 }
 
 const NavLink = ({ to, isHere, children }: NavLinkProps) => (
-  <a
-    href={addressOf(to)}
+  <Link
+    to={to}
     aria-current={isHere ? 'page' : undefined}
-    onClick={(event) => {
-      event.preventDefault();
+    onGo={() => {
       if (isHere) putRunAway();
       show(to);
     }}
   >
     {children}
-  </a>
+  </Link>
 );
 
 function Head() {
@@ -264,19 +277,25 @@ function onKey(event: KeyboardEvent): void {
 }
 
 function onRaceKey(key: string, wanted: PlayAddress): void {
+  const of = current.value;
+  const isBeside = beside.value !== '';
   const choice = faultLetter + key.toUpperCase();
-  const isChoice = beside.value === '' && current.value && choicesIn(choice) !== null;
+  const isChoice = !isBeside && of && choicesIn(choice) !== null;
   faultLetter = 'xpreush'.includes(key) ? key.toUpperCase() : '';
+  const outcomes = of
+    ? outcomesFor(buyersIn(of).length, isDone(of))
+    : outcomesFor(wanted.lanes, false);
   if (isChoice) choose(choice);
-  else if (beside.value !== '' && predictByKey(key, toPredictBeside())) playBesideIt();
-  else if (!current.value && predictByKey(key, wanted)) void begin(wanted);
+  else if (isBeside && predictByKey(key, beside.value, outcomes)) playBesideIt();
+  else if (!of && predictByKey(key, wanted.rung, outcomes)) void begin(wanted);
   else inRace[key]?.();
 }
 
 function onRunKey(key: string, wanted: RunAddress): void {
   const next = nextRun(wanted);
-  if (!shownRun.value) predictVerdictByKey(key, wanted);
-  else if (key === 'n' && next && !isRunning.value) show({ is: 'run', ...next });
+  const mayPredict = !shownRun.value && wanted.of !== 'break' && connection.value === 'open';
+  if (mayPredict && predictByKey(key, runName(wanted), predictedVerdicts)) void beginRun(wanted);
+  else if (key === 'n' && shownRun.value && next && !isRunning.value) show({ is: 'run', ...next });
 }
 
 function start(): void {
@@ -288,7 +307,8 @@ function start(): void {
   });
   effect(() => {
     const of = current.value;
-    if (of?.isStill) history.replaceState(null, '', addressOf({ is: 'race', ...linkTo(of) }));
+    if (of?.isStill)
+      history.replaceState(null, '', addressOf({ is: 'race', ...addressOfPlay(of) }));
   });
 }
 

@@ -1,7 +1,7 @@
 /** Another run has the lab: nothing begins before it ends. */
 import { liveWorld } from './event-log.ts';
-import { isRunning, runName, stopRun } from './run-store.ts';
-import type { RunAddress } from './store.ts';
+import type { RunAddress } from './route.tsx';
+import { isRunning, runName, stopRun } from './store.ts';
 import { page } from './texts.ts';
 
 export function OtherRun({ wanted }: { wanted: RunAddress }) {

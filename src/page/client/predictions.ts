@@ -1,17 +1,24 @@
-/** What the viewer predicted and saw on each rung. It is kept in his browser alone. */
+/** What the viewer predicted and saw. It is kept in his browser alone. */
 import { signal } from '@preact/signals';
 import { isLaneName, type Outcome, type OutcomeSeen, outcomeIn } from '../../lab/play/outcomes.ts';
+import type { Verdict } from '../../service/domain.ts';
 import { tellPrediction } from './api.ts';
 import type { Row } from './lane-rows.ts';
 import type { PlayView } from './model.ts';
 
+export const predictedVerdicts = ['held', 'violated'] as const satisfies readonly Verdict[];
+/** The outcome of a play, or the verdict of a run. */
+export type Prediction = Outcome | (typeof predictedVerdicts)[number];
+
 export interface Known {
-  readonly predicted?: Outcome;
+  readonly predicted?: Prediction;
   readonly seen?: OutcomeSeen;
   /** The audit found a promise broken. */
   readonly isBroken?: boolean;
   /** What was seen is what was predicted. */
   readonly isRight?: boolean;
+  /** The last one of a run. */
+  readonly verdict?: Verdict;
 }
 
 const storeName = 'lockstep-predictions';
@@ -24,15 +31,23 @@ function stored(): ReadonlyMap<string, Known> {
   }
 }
 
-/** By the rung. */
+/** By the rung of a play, or the name of a run. */
 export const known = signal<ReadonlyMap<string, Known>>(stored());
-/** Those of this visit: a rung is predicted once before it is played. */
-export const predictions = signal<ReadonlyMap<string, Outcome>>(new Map());
+/** Those of this visit, by the same names: each is predicted once before it is played. */
+export const predictions = signal<ReadonlyMap<string, Prediction>>(new Map());
 
-export function predict(rung: string, outcome: Outcome): void {
-  predictions.value = new Map(predictions.value).set(rung, outcome);
-  remember(rung, { predicted: outcome });
-  void tellPrediction(rung, outcome);
+export function predict(name: string, predicted: Prediction): void {
+  predictions.value = new Map(predictions.value).set(name, predicted);
+  remember(name, { predicted });
+  void tellPrediction(name, predicted);
+}
+
+/** `1`, `2`, `3` */
+export function predictByKey(key: string, name: string, all: readonly Prediction[]): boolean {
+  const predicted = all[Number(key) - 1];
+  if (!predicted || predictions.value.has(name)) return false;
+  predict(name, predicted);
+  return true;
 }
 
 export function rememberSeen(
@@ -47,8 +62,12 @@ export function rememberSeen(
   if (!isKnown) remember(rung, more);
 }
 
-function remember(rung: string, more: Known): void {
-  known.value = new Map(known.peek()).set(rung, { ...known.peek().get(rung), ...more });
+export function rememberVerdict(run: string, verdict: Verdict): void {
+  if (known.peek().get(run)?.verdict !== verdict) remember(run, { verdict });
+}
+
+function remember(name: string, more: Known): void {
+  known.value = new Map(known.peek()).set(name, { ...known.peek().get(name), ...more });
   try {
     localStorage.setItem(storeName, JSON.stringify([...known.peek()]));
   } catch {
@@ -66,7 +85,7 @@ function buyerSeen({ readings, rows }: PlayView): string | undefined {
   return rows.find(isTold)?.lane;
 }
 
-export function wasRight(play: PlayView, predicted: Outcome): boolean {
+export function wasRight(play: PlayView, predicted: Prediction): boolean {
   const seen = outcomeSeen(play);
   return isLaneName(predicted)
     ? seen === 'one' && buyerSeen(play) === predicted

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { connection, isBusy, problem } from './api.ts';
-import { Outcomes, Predict, Proof, Verdict } from './cards.tsx';
+import { BeginAgain, Outcomes, PlayChip, Predict } from './cards.tsx';
 import { ChoicesStrip } from './choices-strip.tsx';
 import { Compare } from './compare.tsx';
 import { Ends } from './ends.tsx';
@@ -11,17 +11,11 @@ import { Lanes } from './lanes.tsx';
 import { mayPlay } from './learner.ts';
 import type { PlayView } from './model.ts';
 import { predictions } from './predictions.ts';
+import { Proof } from './proof.tsx';
+import { beside, type PlayAddress } from './route.tsx';
 import { rowSentence } from './sentences.ts';
 import { Code, TrueNow } from './state.tsx';
-import {
-  begin,
-  beside,
-  compareNext,
-  current,
-  isReady,
-  type PlayAddress,
-  wasLeft,
-} from './store.ts';
+import { begin, compareNext, current, isReady, wasLeft } from './store.ts';
 import { ladder, language, page } from './texts.ts';
 
 /** On a phone, one of the two is shown. */
@@ -51,7 +45,7 @@ function Head({ wanted, of }: { wanted: PlayAddress; of: PlayView | undefined })
     <>
       <div class="row wrap">
         <h1>{wanted.rung}</h1>
-        {of && <Verdict of={of} />}
+        {of && <PlayChip of={of} />}
         {of && next && mayPlay(next) && connection.value !== 'recorded' && (
           <button type="button" class="right" data-compare onClick={compareNext}>
             {words.nextRung}
@@ -79,25 +73,25 @@ function Preparing({ wanted }: { wanted: PlayAddress }) {
   useEffect(() => {
     if (isFree && !isOver) void begin(wanted);
   }, [wanted, isFree, isOver]);
-  if (problem.value === null && !isOver) return <p role="status">{page.value.words.preparing}</p>;
-  return <PlayAgain wanted={wanted} text={isOver ? page.value.words.over : ''} />;
-}
-
-function PlayAgain({ wanted, text }: { wanted: PlayAddress; text: string }) {
   return (
-    <p role="status">
-      {text}{' '}
-      <button type="button" class="next" data-retry onClick={() => void begin(wanted)}>
-        {page.value.words.play}
-      </button>
-    </p>
+    <BeginAgain
+      isOnItsWay={problem.value === null && !isOver}
+      because={isOver ? page.value.words.over : ''}
+      onPlay={() => void begin(wanted)}
+    />
   );
 }
 
 function Play({ of, wanted }: { of: PlayView; wanted: PlayAddress }) {
   return (
     <>
-      {of.ended && <PlayAgain wanted={wanted} text={page.value.words.failed} />}
+      {of.ended && (
+        <BeginAgain
+          isOnItsWay={false}
+          because={page.value.words.failed}
+          onPlay={() => void begin(wanted)}
+        />
+      )}
       <PhoneTabs />
       <div class="play">
         <section class={tab.value === 'state' ? 'hide-on-phone' : ''}>

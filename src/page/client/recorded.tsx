@@ -1,7 +1,8 @@
 /** A file of recorded events: what it shows first, and the list of its races. */
+import { verdictMarks } from './cards.tsx';
 import { events, world } from './event-log.ts';
 import { raceKey } from './race-model.ts';
-import { type View, view } from './store.ts';
+import { type View, view } from './route.tsx';
 
 /** The race that the address names, `#race-dead-holder-redlock`; else the first thing in the file. */
 export function recordedView(): View {
@@ -34,12 +35,10 @@ export function RaceList() {
       >
         {races.map((race) => (
           <option key={raceKey(race)} value={raceKey(race)}>
-            {marks[race.judged?.verdict ?? 'unknown']} {race.race} · {race.rung}
+            {verdictMarks[race.judged?.verdict ?? 'unknown']} {race.race} · {race.rung}
           </option>
         ))}
       </select>
     </nav>
   );
 }
-
-const marks = { held: '✓', violated: '✗', unknown: '?' } as const;

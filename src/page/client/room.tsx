@@ -11,12 +11,13 @@ import {
 } from '../../lab/play/outcomes.ts';
 import type { RoomNow, RungTally } from '../room-now.ts';
 import { connection, isLearner, joinRoom, room, send } from './api.ts';
+import { predictionText } from './cards.tsx';
 import { playRung } from './ladder.tsx';
 import { ladderRows } from './ladder-rows.ts';
 import { isForLearners, mayPlay } from './learner.ts';
 import { roomText } from './room-texts.ts';
-import { view } from './store.ts';
-import { ladder, page } from './texts.ts';
+import { view } from './route.tsx';
+import { ladder } from './texts.ts';
 
 export function Room() {
   const { room: title, roomIs } = roomText.value;
@@ -169,7 +170,7 @@ function TallyOf({ rung, predicted, seen, broken }: RungTally) {
       {shown.length === 0 && <p class="dim">{texts.nobodyYet}</p>}
       {shown.map((outcome) => (
         <div class="guess" key={outcome} data-outcome={outcome}>
-          <span>{textOf(outcome)}</span>
+          <span>{predictionText(outcome)}</span>
           <Bar kind="predicted" count={predicted[outcome] ?? 0} of={guesses} />
           <Bar kind="seen" count={seen[outcome as OutcomeSeen] ?? 0} of={plays} />
         </div>
@@ -177,11 +178,6 @@ function TallyOf({ rung, predicted, seen, broken }: RungTally) {
       {plays > 0 && <b data-broke={broken}>{texts.broke(broken, plays)}</b>}
     </section>
   );
-}
-
-function textOf(outcome: Outcome): string {
-  const { outcomeShort } = page.value;
-  return isLaneName(outcome) ? outcomeShort.of(outcome) : outcomeShort[outcome];
 }
 
 interface BarProps {

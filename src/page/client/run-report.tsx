@@ -1,56 +1,92 @@
-/** The verdict of a run, what it cost, and the numbers behind it. */
+/** The verdict of a run or of a race, what it cost, and the numbers behind it. */
+import type { ComponentChildren } from 'preact';
 import { figureRows, fullCells } from '../../lab/report/figure-rows.ts';
 import { meaningIn, type Table as ResultTable } from '../../lab/stage/result.ts';
-import { Predicted, PredictionCheck } from './race-verdict.tsx';
+import type { Verdict } from '../../service/domain.ts';
+import { Chip, VerdictCard } from './cards.tsx';
+import { isRung } from './ladder-rows.ts';
+import type { Prediction } from './predictions.ts';
+import { ProofOfRace } from './proof.tsx';
+import type { RaceView } from './race-model.ts';
 import { type RunView, seenVerdict } from './run-model.ts';
 import { costTexts } from './run-sentences.ts';
-import type { PredictedVerdict } from './run-store.ts';
-import { language, page } from './texts.ts';
+import { ladder, language, page } from './texts.ts';
 
-type Verdict = NonNullable<RunView['verdict']>;
+type RunVerdict = NonNullable<RunView['verdict']>;
 
-export function RunChip({ verdict }: { verdict: Verdict }) {
+export function RunChip({ verdict }: { verdict: RunVerdict }) {
   const { words } = page.value;
   const seen = seenVerdict(verdict);
-  const isSale = hasSale(verdict);
-  const [kind, text] = {
-    violated: ['wrong', `✗ ${isSale ? words.violated : words.notAsExpected}`],
-    held: ['held', `✓ ${isSale ? words.held : words.asExpected}`],
-    unknown: ['so-far', `? ${words.cannotTell}`],
-  }[seen];
-  return (
-    <span class={`chip ${kind}`} data-verdict={seen}>
-      {text}
-    </span>
-  );
+  const [held, violated] = hasSale(verdict)
+    ? [words.held, words.violated]
+    : [words.asExpected, words.notAsExpected];
+  const texts = { held, violated, unknown: words.cannotTell };
+  return <Chip verdict={seen} text={texts[seen]} />;
 }
 
 /** A scoreboard, mutants and errata have no sale of their own whose promises could hold. */
-const hasSale = ({ loads = [] }: Verdict): boolean => loads.length > 0;
+const hasSale = ({ loads = [] }: RunVerdict): boolean => loads.length > 0;
+
+type JudgedRace = NonNullable<RaceView['judged']>;
+
+export function RaceChip({ judged: { verdict, shows } }: { judged: JudgedRace }) {
+  const { words } = page.value;
+  const promise = ladder.value.checks[shows];
+  const texts = {
+    violated: `${words.violated}: ${promise}`,
+    held: `${words.heldPromise}: ${promise}`,
+    unknown: words.cannotTell,
+  };
+  return <Chip verdict={verdict} text={texts[verdict]} />;
+}
+
+interface JudgedCardProps {
+  readonly predicted: Prediction | undefined;
+  readonly seen: Verdict;
+  readonly title: string;
+  readonly chip: ComponentChildren;
+  /** Undefined: nothing was claimed. */
+  readonly isAsClaimed: boolean | undefined;
+  readonly children: ComponentChildren;
+}
+
+/** Where nobody can tell, nobody was right or wrong. */
+function JudgedCard({ predicted, seen, title, chip, isAsClaimed, children }: JudgedCardProps) {
+  const { words } = page.value;
+  const isRight = predicted && seen !== 'unknown' ? predicted === seen : undefined;
+  const claimed = isAsClaimed ? words.asClaimed : <b class="wrong-text">{words.notAsClaimed}</b>;
+  const audit = (
+    <span>
+      <b>{title}</b> {chip} {isAsClaimed !== undefined && claimed}
+    </span>
+  );
+  return (
+    <VerdictCard {...{ predicted, isRight, audit, children }} found={{ 'data-judged': seen }} />
+  );
+}
 
 const reasonsMax = 10;
 
+interface Judged<Of> {
+  readonly of: Of;
+  readonly predicted: Prediction | undefined;
+}
+
 /** The reasons are the sentences of the audit. */
-export function JudgedRun({
-  run,
-  predicted,
-}: {
-  run: RunView;
-  predicted: PredictedVerdict | undefined;
-}) {
+export function JudgedRun({ of: run, predicted }: Judged<RunView>) {
   const { verdict } = run;
   if (!verdict) return null;
   const { words, more } = page.value;
   const { reasons, asClaimed = [], conclusions = [] } = verdict;
   const seen = seenVerdict(verdict);
   return (
-    <section class="panel outcome" aria-live="polite" data-judged={seen}>
-      {predicted && <Predicted predicted={predicted} />}
-      <span>
-        <b>{hasSale(verdict) ? words.audit : words.seen}</b> <RunChip verdict={verdict} />{' '}
-        {seen === 'violated' && <Claimed verdict={verdict} />}
-      </span>
-      <PredictionCheck predicted={predicted} seen={seen} />
+    <JudgedCard
+      {...{ predicted, seen, chip: <RunChip verdict={verdict} /> }}
+      title={hasSale(verdict) ? words.audit : words.seen}
+      isAsClaimed={
+        seen !== 'violated' ? undefined : verdict.verdict === 'held' || verdict.isAsClaimed
+      }
+    >
       <ul>
         {costTexts(run).map((text) => (
           <li key={text}>{text}</li>
@@ -63,18 +99,32 @@ export function JudgedRun({
         ))}
         {reasons.length > reasonsMax && <li>{more(reasons.length - reasonsMax)}</li>}
       </ul>
-    </section>
+    </JudgedCard>
   );
 }
 
-/** Undefined: its experiment claims nothing. */
-function Claimed({ verdict: { verdict, isAsClaimed } }: { verdict: Verdict }) {
-  const { words } = page.value;
-  if (isAsClaimed === undefined && verdict !== 'held') return null;
-  return isAsClaimed || verdict === 'held' ? (
-    words.asClaimed
-  ) : (
-    <b class="wrong-text">{words.notAsClaimed}</b>
+/** The verdict on the promise that the race is about, and the proof. */
+export function JudgedRaceCard({ of: { judged, rung }, predicted }: Judged<RaceView>) {
+  if (!judged) return null;
+  const { words, checkNames } = page.value;
+  const { verdict: seen, isAsClaimed, evidence, evidenceZh, proof } = judged;
+  const also = judged.alsoBroken.map((each) => ladder.value.checks[each]);
+  return (
+    <>
+      <JudgedCard
+        {...{ predicted, seen, isAsClaimed, chip: <RaceChip judged={judged} /> }}
+        title={words.audit}
+      >
+        {also.length > 0 && (
+          <span>
+            <b>{words.alsoBroken}</b> {checkNames(also)}
+          </span>
+        )}
+        {evidence && <p>{(language.value === 'zh' && evidenceZh) || evidence}</p>}
+      </JudgedCard>
+      {proof && proof.events.length > 0 && <ProofOfRace proof={proof} />}
+      {isRung(rung) && <p class="lesson">{ladder.value.rungs[rung].lesson}</p>}
+    </>
   );
 }
 

@@ -3,6 +3,7 @@ import { rungsOfBreak } from '../../lab/by-hand/break-choice.ts';
 import type { Bilingual } from '../../lab/stage/result.ts';
 import { connection } from './api.ts';
 import { ChooseBreak, Counts, EndLoad } from './break.tsx';
+import { BeginAgain, PredictCard } from './cards.tsx';
 import { Charts } from './charts.tsx';
 import { drillRows } from './drill-rows.ts';
 import { cursor } from './event-log.ts';
@@ -10,31 +11,28 @@ import { famousRace } from './ladder-rows.ts';
 import { Lanes } from './lanes.tsx';
 import { Locks } from './locks.tsx';
 import { OtherRun } from './other-run.tsx';
+import { type Prediction, predict, predictedVerdicts, predictions } from './predictions.ts';
 import type { RaceView } from './race-model.ts';
-import { JudgedChip, JudgedRace } from './race-verdict.tsx';
-import { go, show } from './route.ts';
+import { type RunAddress, show } from './route.tsx';
 import { RunFeed } from './run-feed.tsx';
 import { type RunView, zeroOf } from './run-model.ts';
-import { JudgedRun, RunChip, RunTables } from './run-report.tsx';
-import {
-  beginRun,
-  isAsked,
-  isEnding,
-  nextRun,
-  type PredictedVerdict,
-  predictedVerdictOf,
-  predictedVerdicts,
-  predictVerdict,
-  putRunAway,
-  shownRace,
-  shownRun,
-  stopRun,
-} from './run-store.ts';
+import { JudgedRaceCard, JudgedRun, RaceChip, RunChip, RunTables } from './run-report.tsx';
 import { saveRun } from './save-replay.ts';
 import { PlayedScores } from './scoreboard.tsx';
 import { Scrubber, ThePast } from './scrubber.tsx';
 import { Quorum, Servers } from './servers.tsx';
-import type { RunAddress } from './store.ts';
+import {
+  beginRun,
+  go,
+  isAsked,
+  isEnding,
+  nextRun,
+  putRunAway,
+  runName,
+  shownRace,
+  shownRun,
+  stopRun,
+} from './store.ts';
 import { language, page } from './texts.ts';
 
 export function Run({ wanted }: { wanted: RunAddress }) {
@@ -42,7 +40,7 @@ export function Run({ wanted }: { wanted: RunAddress }) {
   const run = shownRun.value;
   const isNow = cursor.value === null;
   const isLive = connection.value !== 'recorded' && isNow;
-  const predicted = isLive ? predictedVerdictOf(wanted) : undefined;
+  const predicted = isLive ? predictions.value.get(runName(wanted)) : undefined;
   return (
     <main class="race run" data-over={run?.over !== undefined}>
       <Head wanted={wanted} race={race} run={run} />
@@ -50,7 +48,7 @@ export function Run({ wanted }: { wanted: RunAddress }) {
       {isLive && !run && <Before wanted={wanted} predicted={predicted} />}
       {race && <Lanes of={race} />}
       {run && isNow && <Progress wanted={wanted} run={run} />}
-      {run && !race?.judged && <JudgedRun run={run} predicted={predicted} />}
+      {run && !race?.judged && <JudgedRun of={run} predicted={predicted} />}
       {run && run.parts.length > 0 && (
         <div class="broken">
           <Servers run={run} isLive={isLive && !run.verdict} />
@@ -61,7 +59,7 @@ export function Run({ wanted }: { wanted: RunAddress }) {
           </section>
         </div>
       )}
-      {race && <JudgedRace race={race} predicted={predicted} />}
+      {race && <JudgedRaceCard of={race} predicted={predicted} />}
       {run && run.parts.length === 0 && hasLoad(run) && <Charts run={run} />}
       {run && <Scrubber />}
       {isLive && run?.over && <Afterwards wanted={wanted} run={run} />}
@@ -75,14 +73,9 @@ export function Run({ wanted }: { wanted: RunAddress }) {
 /** A race has lanes, and no load. */
 const hasLoad = ({ told }: RunView): boolean => told.some(({ kind }) => kind === 'load-started');
 
-function Before({
-  wanted,
-  predicted,
-}: {
-  wanted: RunAddress;
-  predicted: PredictedVerdict | undefined;
-}) {
-  if (predicted || isAsked(wanted)) return <BeginRun wanted={wanted} />;
+function Before({ wanted, predicted }: { wanted: RunAddress; predicted: Prediction | undefined }) {
+  if (predicted || isAsked(wanted))
+    return <BeginAgain isOnItsWay={isAsked(wanted)} onPlay={() => void beginRun(wanted)} />;
   return wanted.of === 'break' ? (
     <ChooseBreak wanted={wanted} />
   ) : (
@@ -104,7 +97,7 @@ function Head({ wanted, race, run }: Shown) {
         <div class="row wrap">
           <h1>{wanted.race}</h1>
           <b>{page.value.onRung(wanted.rung)}</b>
-          {race?.judged && <JudgedChip judged={race.judged} />}
+          {race?.judged && <RaceChip judged={race.judged} />}
         </div>
         <small>{title?.[language.value]}</small>
       </>
@@ -156,38 +149,20 @@ const AllLocks = ({ run }: { run: RunView }) => (
   </>
 );
 
-/** Nothing runs before. */
 function PredictVerdict({ wanted }: { wanted: RunAddress }) {
   const { words } = page.value;
-  const texts = { held: words.doesNoHarm, violated: words.doesHarm };
   return (
-    <section class="panel predict" aria-label={words.predictFirst}>
-      <h2>{words.predictFirst}</h2>
+    <PredictCard
+      outcomes={predictedVerdicts}
+      isDisabled={connection.value !== 'open'}
+      onPredicted={(outcome) => {
+        predict(runName(wanted), outcome);
+        void beginRun(wanted);
+      }}
+    >
       <p>{wanted.of === 'race' ? words.playsItself : words.drillPlaysItself}</p>
       <OtherRun wanted={wanted} />
-      {predictedVerdicts.map((outcome, index) => (
-        <button
-          type="button"
-          key={outcome}
-          data-predict={outcome}
-          disabled={connection.value !== 'open'}
-          onClick={() => predictVerdict(wanted, outcome)}
-        >
-          <kbd>{index + 1}</kbd> {texts[outcome]}
-        </button>
-      ))}
-    </section>
-  );
-}
-
-/** Its outcome was predicted in this visit. */
-function BeginRun({ wanted }: { wanted: RunAddress }) {
-  const { words } = page.value;
-  if (isAsked(wanted)) return <p role="status">{words.preparing}</p>;
-  return (
-    <button type="button" class="next" data-retry onClick={() => void beginRun(wanted)}>
-      {words.play}
-    </button>
+    </PredictCard>
   );
 }
 

@@ -1,17 +1,12 @@
 /** Which lock survives what: what was published, what was seen here, and each cell plays it. */
 
-import { effect, signal } from '@preact/signals';
 import type { ScoredCell } from '../../lab/stage/events.ts';
-import type { Verdict } from '../../service/domain.ts';
-import { connection } from './api.ts';
-import { liveWorld } from './event-log.ts';
-import { addressOf, show, wantedBreak } from './route.ts';
-import { runName } from './run-store.ts';
+import { verdictMarks } from './cards.tsx';
+import { known } from './predictions.ts';
+import { Link, type RunAddress, wantedBreak } from './route.tsx';
 import { type ScoreTable, scoreTable } from './score-rows.ts';
-import type { RunAddress, View } from './store.ts';
+import { runName } from './store.ts';
 import { ladder, page } from './texts.ts';
-
-const storeName = 'lockstep-seen-runs';
 
 export function Scoreboard() {
   const { words } = page.value;
@@ -142,8 +137,6 @@ function Table({ head, titles, rows }: TableProps) {
   );
 }
 
-const seenMarks = { held: '✓', violated: '✗', unknown: '?' } as const;
-
 /** What was published, and beside it what was seen here. */
 function ScoreCell({ cell: { text, wanted, says } }: { cell: Cell }) {
   const kind = /[✗!]/.test(text) ? 'wrong' : /[∥⊘?–]/.test(text) ? 'wait' : 'held';
@@ -153,21 +146,12 @@ function ScoreCell({ cell: { text, wanted, says } }: { cell: Cell }) {
         {text}
       </span>
     );
-  const view: View = { is: 'run', ...wanted };
-  const seen = seenRuns.value.get(runName(wanted));
+  const seen = known.value.get(runName(wanted))?.verdict;
   return (
-    <a
-      href={addressOf(view)}
-      data-cell={runName(wanted)}
-      class={`${kind}-text`}
-      onClick={(event) => {
-        event.preventDefault();
-        show(view);
-      }}
-    >
+    <Link to={{ is: 'run', ...wanted }} data-cell={runName(wanted)} class={`${kind}-text`}>
       {text}
-      {seen && wanted.of === 'race' && <small data-seen={seen}> {seenMarks[seen]}</small>}
-    </a>
+      {seen && wanted.of === 'race' && <small data-seen={seen}> {verdictMarks[seen]}</small>}
+    </Link>
   );
 }
 
@@ -192,26 +176,3 @@ function walkCells(event: KeyboardEvent): void {
     return;
   }
 }
-
-function stored(): ReadonlyMap<string, Verdict> {
-  try {
-    return new Map(JSON.parse(localStorage.getItem(storeName) ?? '[]') as [string, Verdict][]);
-  } catch {
-    return new Map(); // A file from the disk may not have a store.
-  }
-}
-
-/** The last verdict of each experiment, as this browser has seen it: it is kept there alone. */
-const seenRuns = signal<ReadonlyMap<string, Verdict>>(stored());
-
-effect(() => {
-  const { experiment, verdict } = liveWorld.value.run ?? {};
-  if (!experiment || !verdict || connection.value !== 'open') return;
-  if (seenRuns.peek().get(experiment) === verdict.verdict) return;
-  seenRuns.value = new Map(seenRuns.peek()).set(experiment, verdict.verdict);
-  try {
-    localStorage.setItem(storeName, JSON.stringify([...seenRuns.peek()]));
-  } catch {
-    // Then it is known until the page is closed.
-  }
-});

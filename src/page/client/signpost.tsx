@@ -1,9 +1,6 @@
 /** Where a viewer finds nothing: what happened, and where to go. */
 import { roomText } from './room-texts.ts';
-import { addressOf, show } from './route.ts';
-import type { View } from './store.ts';
-
-const ladder: View = { is: 'ladder', chapter: 2 };
+import { Link } from './route.tsx';
 
 interface SignpostProps {
   readonly title: string;
@@ -15,16 +12,9 @@ const Signpost = ({ title, children }: SignpostProps) => (
     <h1>{title}</h1>
     <p>{children}</p>
     <p>
-      <a
-        href={addressOf(ladder)}
-        data-to-ladder
-        onClick={(event) => {
-          event.preventDefault();
-          show(ladder);
-        }}
-      >
+      <Link to={{ is: 'ladder', chapter: 2 }} data-to-ladder>
         {roomText.value.toLadder}
-      </a>
+      </Link>
     </p>
   </main>
 );

@@ -1,13 +1,22 @@
-/** The state of the page: what the viewer looks at, and what he asks for. */
+/** What the viewer asks for: plays, and runs; and those that the view shows. */
 import { computed, effect, signal } from '@preact/signals';
-import type { BreakChoice } from '../../lab/by-hand/break-choice.ts';
+import { breakName } from '../../lab/by-hand/break-choice.ts';
 import { actOf, lettersMax } from '../../lab/play/letters.ts';
 import { connection, send } from './api.ts';
-import { world } from './event-log.ts';
+import { liveWorld, world } from './event-log.ts';
 import { faultsIn } from './faults.ts';
-import { ladderRow, nextRow } from './ladder-rows.ts';
-import { buyersIn, isDone, isOver, lettersOf, type PlayView } from './model.ts';
-import { outcomeSeen, predictions, rememberSeen, wasRight } from './predictions.ts';
+import { famousRace, ladderRow, ladderRows, nextRow } from './ladder-rows.ts';
+import { buyersIn, isOver, lettersOf, type PlayView } from './model.ts';
+import {
+  outcomeSeen,
+  predictions,
+  rememberSeen,
+  rememberVerdict,
+  wasRight,
+} from './predictions.ts';
+import { type RaceView, raceKey } from './race-model.ts';
+import { beside, type PlayAddress, type RunAddress, show, view } from './route.tsx';
+import type { RunView } from './run-model.ts';
 
 /** Of this tab: the tabs of one browser have one feed, and each shows its own plays. */
 const tab = Math.random().toString(36).slice(2, 12);
@@ -23,40 +32,6 @@ const inSlot = (side: Side) =>
 export const play = inSlot('main');
 const playBeside = inSlot('beside');
 
-/** What the address says: the rung, the choices that it asks for, and how. */
-export interface PlayAddress {
-  readonly rung: string;
-  readonly choices: string;
-  readonly lanes: number;
-  readonly stopsEverywhere: boolean;
-}
-/** A load, while somebody breaks the servers by hand. */
-export interface BreakAddress extends BreakChoice {
-  readonly of: 'break';
-}
-
-/** An experiment: a race whose steps are fixed, a drill, or a load to be broken by hand. */
-export type RunAddress =
-  | BreakAddress
-  | { readonly of: 'race'; readonly race: string; readonly rung: string }
-  | {
-      readonly of: 'drill';
-      /** Empty for a recording: it says itself what it is. */
-      readonly drill: string;
-      readonly minutes: number;
-      readonly seed: number;
-    };
-export type View =
-  | { readonly is: 'ladder'; readonly chapter: number }
-  | { readonly is: 'drills' }
-  | { readonly is: 'scoreboard' }
-  | { readonly is: 'room' }
-  | { readonly is: 'nowhere'; readonly path: string }
-  | ({ readonly is: 'run' } & RunAddress)
-  | ({ readonly is: 'race' } & PlayAddress);
-export const view = signal<View>({ is: 'ladder', chapter: 2 });
-/** The rung beside the one that is played; empty without one. */
-export const beside = signal('');
 /** What asked for the play beside: an earlier one is of an earlier comparison. */
 const besideRequest = signal('');
 export const other = computed(() =>
@@ -144,24 +119,29 @@ effect(() => {
   if (isReady.value) queueMicrotask(sendNext);
 });
 
-const wantedOf = (of: PlayView): PlayAddress => {
-  const wanted = view.value;
-  const { lanes = buyersIn(of).length, stopsEverywhere = false } =
-    wanted.is === 'race' ? wanted : {};
-  return { rung: of.rung, choices: lettersOf(of), lanes, stopsEverywhere };
-};
+/** It again, in a link. */
+export const addressOfPlay = (of: PlayView): PlayAddress => ({
+  ...{ rung: of.rung, choices: lettersOf(of), lanes: buyersIn(of).length },
+  stopsEverywhere: of.stopsEverywhere,
+});
+
+/** Shows a race, and begins it when its outcome was predicted. */
+export function go(wanted: PlayAddress): void {
+  show({ is: 'race', ...wanted });
+  if (predictions.value.has(wanted.rung)) void begin(wanted);
+}
 
 /** Plays the first choices again, on a fresh voucher. */
 export function backTo(count: number): void {
   const of = current.value;
   if (!of || !isReady.value || count < 0 || beside.value !== '') return;
   const choices = of.choices.slice(0, count).map(({ choice }) => choice);
-  void begin({ ...wantedOf(of), choices: choices.join('') });
+  void begin({ ...addressOfPlay(of), choices: choices.join('') });
 }
 
 export function branchTo(choices: string): void {
   const of = current.value;
-  if (of && isReady.value) void begin({ ...wantedOf(of), choices });
+  if (of && isReady.value) void begin({ ...addressOfPlay(of), choices });
 }
 
 /** The same choices on the next rung; they are played once its outcome was predicted. */
@@ -174,24 +154,15 @@ export function compareNext(): void {
 }
 
 export function playBesideIt(): void {
-  const wanted = besideWanted();
-  if (wanted.rung !== '') void ask('beside', wanted);
-}
-
-function besideWanted(): PlayAddress {
   const of = current.value;
-  if (!of) return { rung: '', choices: '', lanes: 2, stopsEverywhere: false };
-  return { ...wantedOf(of), rung: beside.value };
+  if (of && beside.value !== '') void ask('beside', { ...addressOfPlay(of), rung: beside.value });
 }
 
-/** The prediction for it. */
-export const toPredictBeside = (): { rung: string; lanes: number; isWhole: boolean } => ({
-  ...besideWanted(),
-  isWhole: current.value !== undefined && isDone(current.value),
-});
-
-/** An outcome that was seen is kept, and so are the choices of the branch. */
+/** What was seen is kept, and so are the choices of the branch. */
 effect(() => {
+  const { experiment, verdict } = liveWorld.value.run ?? {};
+  if (experiment && verdict && connection.value === 'open')
+    rememberVerdict(experiment, verdict.verdict);
   for (const of of [play.value, playBeside.value]) {
     if (!of || !ladderRow(of.rung)) continue;
     if (of.isStill && of.choices.length > 0) rememberTried(of.rung, lettersOf(of));
@@ -211,4 +182,77 @@ function rememberTried(rung: string, choices: string): void {
   const known = tried.peek().get(rung) ?? new Set();
   if (known.has(choices)) return;
   tried.value = new Map(tried.peek()).set(rung, new Set([...known, choices]));
+}
+
+/** The name of its experiment. */
+export function runName(wanted: RunAddress): string {
+  if (wanted.of === 'race') return `race-${raceKey(wanted)}`;
+  return wanted.of === 'drill' ? `drill-${wanted.drill}` : breakName(wanted);
+}
+
+/** When the run began that somebody has put away. */
+const putAway = signal(0);
+
+/** The view asks again what to play. */
+export function putRunAway(): void {
+  const { run } = liveWorld.value;
+  if (run?.over) putAway.value = run.beganAtMs;
+}
+
+/** The run that the view shows; another one is of an earlier view. A recording has one. */
+export const shownRun = computed<RunView | undefined>(() => {
+  const { run } = world.value;
+  const wanted = view.value;
+  if (connection.value === 'recorded') return run;
+  const isOfView = wanted.is === 'run' && run?.experiment === runName(wanted);
+  return isOfView && run.beganAtMs !== putAway.value ? run : undefined;
+});
+
+export const shownRace = computed<RaceView | undefined>(() => {
+  const wanted = view.value;
+  const isKnown = connection.value === 'recorded' || shownRun.value !== undefined;
+  const isOfRace = wanted.is === 'run' && wanted.of === 'race';
+  return isOfRace && isKnown ? world.value.races.get(raceKey(wanted)) : undefined;
+});
+
+/** Now, also while an earlier moment is shown. */
+export const isRunning = computed(() => {
+  const { run } = liveWorld.value;
+  return run !== undefined && !run.over;
+});
+
+/** The run that was asked for, until its first event is here. */
+const asked = signal('');
+export const isAsked = (wanted: RunAddress): boolean => asked.value === runName(wanted);
+effect(() => {
+  if (shownRun.value && !shownRun.value.over) asked.value = '';
+});
+
+/** The load was asked to end: the last answers, the last orders and the audit are waited for. */
+export const isEnding = signal(false);
+
+export async function beginRun(wanted: RunAddress): Promise<void> {
+  if (isRunning.value || isAsked(wanted) || connection.value !== 'open') return;
+  asked.value = runName(wanted);
+  isEnding.value = false;
+  if ((await send('POST', '/api/runs', askedOf(wanted))) === null) asked.value = '';
+}
+
+/** The server tells them apart by their fields. */
+function askedOf(wanted: RunAddress): object {
+  const { of, ...options } = wanted;
+  return of === 'break' ? { ...options, broken: wanted.rung } : options;
+}
+
+export async function stopRun(): Promise<void> {
+  await send('DELETE', '/api/runs');
+}
+
+/** Where the same race does no harm any more. */
+export function nextRun(wanted: RunAddress): RunAddress | undefined {
+  if (wanted.of !== 'race') return undefined;
+  const { race, rung } = wanted;
+  const own = ladderRows.find(({ races }) => races.some(({ name }) => name === race));
+  const next = famousRace(race)?.next;
+  return next && own?.name === rung ? { of: 'race', race, rung: next } : undefined;
 }

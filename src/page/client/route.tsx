@@ -1,20 +1,46 @@
 /** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
-import { arrivals, minutesMax, whyNot } from '../../lab/by-hand/break-choice.ts';
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { arrivals, type BreakChoice, minutesMax, whyNot } from '../../lab/by-hand/break-choice.ts';
 import { lanesOf } from '../../lab/play/letters.ts';
 import { drillRows } from './drill-rows.ts';
 import { cursor } from './event-log.ts';
 import { ladderRow, ladderRows } from './ladder-rows.ts';
-import { buyersIn, lettersOf, type PlayView } from './model.ts';
-import { predictions } from './predictions.ts';
-import {
-  type BreakAddress,
-  begin,
-  beside,
-  type PlayAddress,
-  type RunAddress,
-  type View,
-  view,
-} from './store.ts';
+
+/** What the address says: the rung, the choices that it asks for, and how. */
+export interface PlayAddress {
+  readonly rung: string;
+  readonly choices: string;
+  readonly lanes: number;
+  readonly stopsEverywhere: boolean;
+}
+/** A load, while somebody breaks the servers by hand. */
+export interface BreakAddress extends BreakChoice {
+  readonly of: 'break';
+}
+
+/** An experiment: a race whose steps are fixed, a drill, or a load to be broken by hand. */
+export type RunAddress =
+  | BreakAddress
+  | { readonly of: 'race'; readonly race: string; readonly rung: string }
+  | {
+      readonly of: 'drill';
+      /** Empty for a recording: it says itself what it is. */
+      readonly drill: string;
+      readonly minutes: number;
+      readonly seed: number;
+    };
+export type View =
+  | { readonly is: 'ladder'; readonly chapter: number }
+  | { readonly is: 'drills' }
+  | { readonly is: 'scoreboard' }
+  | { readonly is: 'room' }
+  | { readonly is: 'nowhere'; readonly path: string }
+  | ({ readonly is: 'run' } & RunAddress)
+  | ({ readonly is: 'race' } & PlayAddress);
+export const view = signal<View>({ is: 'ladder', chapter: 2 });
+/** The rung beside the one that is played; empty without one. */
+export const beside = signal('');
 
 export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search'>): View {
   const asked = new URLSearchParams(search);
@@ -95,12 +121,6 @@ function addressOfBreak({ rung, beside, arrivals, perSecond }: BreakAddress): st
   return `/break?rung=${rung}&load=${perSecond}${more.join('')}`;
 }
 
-/** What the play would be in a link. */
-export function linkTo(of: PlayView): PlayAddress {
-  const { stopsEverywhere = false } = view.value.is === 'race' ? view.value : {};
-  return { rung: of.rung, choices: lettersOf(of), lanes: buyersIn(of).length, stopsEverywhere };
-}
-
 export function show(next: View): void {
   history.pushState(null, '', addressOf(next));
   beside.value = '';
@@ -108,8 +128,22 @@ export function show(next: View): void {
   view.value = next;
 }
 
-/** Shows a race, and begins it when its outcome was predicted. */
-export function go(wanted: PlayAddress): void {
-  show({ is: 'race', ...wanted });
-  if (predictions.value.has(wanted.rung)) void begin(wanted);
+interface LinkProps {
+  readonly to: View;
+  readonly onGo?: () => void;
+  readonly class?: string;
+  readonly 'aria-current'?: 'page' | undefined;
+  readonly children: ComponentChildren;
 }
+
+/** The page shows it without being loaded again. */
+export const Link = ({ to, onGo = () => show(to), ...props }: LinkProps) => (
+  <a
+    {...props}
+    href={addressOf(to)}
+    onClick={(event) => {
+      event.preventDefault();
+      onGo();
+    }}
+  />
+);

@@ -1,0 +1,148 @@
+/** The proof of a violation: the orders, the reason, the commands; whether it comes again. */
+import { signal } from '@preact/signals';
+import type { Choice } from '../../lab/play/play.ts';
+import type { Proof as AuditProof } from '../../service/audit/evidence.ts';
+import { connection, isLearner, send } from './api.ts';
+import { lettersOf, type PlayView } from './model.ts';
+import { reasonOf } from './reasons.ts';
+import { ladder, page } from './texts.ts';
+
+/** More plays have the lab for themselves: they are not for one learner among many. */
+export const mayAsk = (): boolean => connection.value !== 'recorded' && !isLearner.value;
+
+/** The play whose violation is shown. */
+export const proof = signal('');
+const again = signal<ReadonlyMap<string, { violated: number; times: number }>>(new Map());
+
+/** The orders and rows that prove it, why it came, and whether it comes again. */
+export function Proof({ of }: { of: PlayView }) {
+  const [broken] = of.broken;
+  if (!broken || proof.value !== of.id) return null;
+  const { words, playedAgain } = page.value;
+  const because = reasonOf(of, broken.check);
+  const counted = again.value.get(of.id);
+  return (
+    <section class="panel proof" aria-label={words.proof}>
+      <div class="row">
+        <h2>{words.proof}</h2>
+        <button type="button" class="right" onClick={closeProof}>
+          {words.close}
+          <kbd>Esc</kbd>
+        </button>
+      </div>
+      <p class="wrong-text">{broken.evidence}</p>
+      <ul>
+        {broken.orders.map((id) => (
+          <li key={id}>{orderText(of, id)}</li>
+        ))}
+      </ul>
+      {because && (
+        <p>
+          <b>{words.because}</b> {ladder.value.reasons[because]}
+        </p>
+      )}
+      {mayAsk() && (
+        <button type="button" data-again onClick={() => void playAgain(of)}>
+          {words.again}
+        </button>
+      )}
+      {counted && <b data-counted> {playedAgain(counted.violated, counted.times)}</b>}
+      <Commands of={of} />
+    </section>
+  );
+}
+
+type Sent = readonly Required<Pick<Choice, 'choice' | 'commands'>>[];
+/** By the play. */
+const commands = signal<ReadonlyMap<string, Sent>>(new Map());
+
+/** What each choice sends to Redis and MySQL: they are played once more, and listened to. */
+function Commands({ of }: { of: PlayView }) {
+  const { words } = page.value;
+  const sent = commands.value.get(of.id);
+  if (!sent && !mayAsk()) return null;
+  if (!sent)
+    return (
+      <button type="button" data-commands onClick={() => void listen(of)}>
+        {words.commands}
+      </button>
+    );
+  return (
+    <>
+      <p>{words.commandsAre}</p>
+      <ol class="commands">
+        {sent.flatMap(({ choice, commands: own }, step) =>
+          own.map(({ to, text }, line) => (
+            <li key={`${step} ${line}`}>
+              <b>{line === 0 ? choice : ''}</b> <small>{to}</small> <code>{text}</code>
+            </li>
+          )),
+        )}
+      </ol>
+    </>
+  );
+}
+
+async function listen(of: PlayView): Promise<void> {
+  const body = { rung: of.rung, choices: lettersOf(of), stopsEverywhere: of.stopsEverywhere };
+  const sent = await send<Sent>('POST', '/api/commands', body);
+  if (sent) commands.value = new Map(commands.value).set(of.id, sent);
+}
+
+/** The order, and the lane that was answered with it. */
+function orderText({ rows, lanes }: PlayView, id: string): string {
+  const lane = lanes.get(rows.find(({ orderId }) => orderId === id)?.lane ?? '');
+  return lane ? `${id} · ${lane.name} · ${page.value.userOn(lane.userId, lane.instance)}` : id;
+}
+
+export function closeProof(): void {
+  proof.value = '';
+}
+
+async function playAgain(of: PlayView): Promise<void> {
+  const body = {
+    rung: of.rung,
+    choices: lettersOf(of),
+    stopsEverywhere: of.stopsEverywhere,
+    times: 10,
+  };
+  const counted = await send<{ violated: number; times: number }>('POST', '/api/again', body);
+  if (counted) again.value = new Map(again.value).set(of.id, counted);
+}
+
+/** The smallest set of events, and the rows that they left. */
+export function ProofOfRace({ proof: { events, rows } }: { proof: AuditProof }) {
+  const { words, order, userOn } = page.value;
+  const beganAt = Number(events[0]?.at ?? 0);
+  return (
+    <section class="panel proof" aria-label={words.proof}>
+      <h2>{words.proof}</h2>
+      <table class="state">
+        <tbody>
+          {events.map(({ at, instance, event, checkpoint, reason, userId, orderId }, index) => (
+            <tr key={index}>
+              <td>{((Number(at) - beganAt) / 1_000_000).toFixed(1)} ms</td>
+              <td>
+                <code>{{ checkpoint, refused: reason }[String(event)] ?? event}</code>
+              </td>
+              <td>
+                {userOn(userId, instance)}, {order(orderId)}
+              </td>
+            </tr>
+          ))}
+          {rows.map(({ id, userId, status }) => (
+            <tr key={id}>
+              <td>{words.inMysql}</td>
+              <td>
+                <code>{status}</code>
+              </td>
+              <td>
+                {userOn(userId, '')}, {order(id)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
