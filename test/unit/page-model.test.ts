@@ -7,18 +7,17 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { replayFile } from '../../src/lab/report/replay-file.ts';
 import type { PlayedStep, StageEvent } from '../../src/lab/stage/events.ts';
 import { nameOfPlace } from '../../src/lab/stage/place.ts';
-import { cursor, take, world } from '../../src/page/client/event-log.ts';
+import { add, cursor, emptyWorld, fold, take, world } from '../../src/page/client/event-log.ts';
 import {
-  add,
-  emptyWorld,
   firstDifference,
-  fold,
   isOver,
   lettersOf,
+  msOf,
   type PlayView,
+  type RaceView,
   soldIn,
-} from '../../src/page/client/model.ts';
-import type { RaceView } from '../../src/page/client/race-model.ts';
+} from '../../src/page/client/play-model.ts';
+import { momentsOf } from '../../src/page/client/run-model.ts';
 import { rowSentence } from '../../src/page/client/sentences.ts';
 import { language } from '../../src/page/client/texts.ts';
 
@@ -177,6 +176,13 @@ describe('a race that plays itself', () => {
       event.kind === 'race' ? { ...event, isOfBug: false } : event,
     );
     expect(told(shownRace(elsewhere)).at(-1)).toBe('B ✗ buys');
+  });
+
+  test('one jumps to each of its steps, at the moment of its event', () => {
+    const steps = raced.flatMap((event) => (event.kind === 'step' ? [msOf(event)] : []));
+    const moments = momentsOf({ told: [] }, [shownRace(raced)]);
+    expect(moments.map(({ atMs }) => atMs)).toEqual(steps);
+    expect(moments.map(({ kind }) => kind)).toEqual([...Array(6).fill('step'), 'wrong']);
   });
 
   test('a race that is played again begins anew, and stays the last one', () => {

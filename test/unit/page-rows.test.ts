@@ -5,8 +5,7 @@ import { type RaceName, schedules } from '../../src/lab/play/schedules.ts';
 import { rungsWithOrders } from '../../src/lab/play/set-up.ts';
 import { outageFaults, safetyFaults } from '../../src/lab/scoreboard/columns.ts';
 import type { LadderRow, Source } from '../../src/page/client/ladder-rows.ts';
-import type { Row } from '../../src/page/client/lane-rows.ts';
-import type { PlayView } from '../../src/page/client/model.ts';
+import type { PlayView, Row } from '../../src/page/client/play-model.ts';
 import type { ScoreTable } from '../../src/page/client/score-rows.ts';
 import { rungNames } from '../../src/service/ladder/rungs.ts';
 

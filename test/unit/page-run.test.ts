@@ -3,11 +3,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { emitter, type StageEvent } from '../../src/lab/stage/events.ts';
 import { tellSeconds } from '../../src/lab/stage/tell-seconds.ts';
 import { Timeline } from '../../src/lab/stage/timeline.ts';
-import { fold } from '../../src/page/client/model.ts';
-import { momentsOf } from '../../src/page/client/moments.ts';
+import { fold } from '../../src/page/client/event-log.ts';
 import {
   marksOf,
   mayOutlastLease,
+  momentsOf,
   type RunView,
   seenVerdict,
 } from '../../src/page/client/run-model.ts';

@@ -8,7 +8,7 @@ import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { send } from './api.ts';
 import { ladderRow } from './ladder-rows.ts';
-import { isDone, isOver, type PlayView, soldIn } from './model.ts';
+import { isDone, isOver, type PlayView, soldIn } from './play-model.ts';
 import { outcomeSeen, type Prediction, predict, predictions, wasRight } from './predictions.ts';
 import { mayAsk, proof } from './proof.tsx';
 import { branchTo } from './store.ts';
@@ -188,7 +188,7 @@ export function PlayChip({ of }: { of: PlayView }) {
   if (broken) {
     const text = `${words.violated}: ${ladder.value.checks[broken.check]}`;
     const showProof = () => {
-      proof.value = of.id;
+      proof.value = of.player;
     };
     return <Chip verdict="violated" text={text} onClick={showProof} />;
   }

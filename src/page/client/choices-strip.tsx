@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { choicesCommand } from '../../lab/play/letters.ts';
 import { connection } from './api.ts';
-import { lettersOf, type PlayView } from './model.ts';
+import { lettersOf, type PlayView } from './play-model.ts';
 import { saveReplay } from './save-replay.ts';
 import { addressOfPlay, backTo, branchTo, go, isReady, tried } from './store.ts';
 import { page } from './texts.ts';

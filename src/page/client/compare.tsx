@@ -2,7 +2,7 @@
 import { problem } from './api.ts';
 import { BeginAgain, Outcomes, Predict } from './cards.tsx';
 import { Lanes } from './lanes.tsx';
-import { buyersIn, firstDifference, isDone, lettersOf, type PlayView } from './model.ts';
+import { buyersIn, firstDifference, isDone, lettersOf, type PlayView } from './play-model.ts';
 import { predictions } from './predictions.ts';
 import { Proof } from './proof.tsx';
 import { beside } from './route.tsx';

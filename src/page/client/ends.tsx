@@ -3,8 +3,7 @@ import { actOf } from '../../lab/play/letters.ts';
 import { workerLane } from '../../lab/stage/lane-messages.ts';
 import { faultsIn } from './faults.ts';
 import { ladderRow } from './ladder-rows.ts';
-import type { LaneView } from './lane-rows.ts';
-import type { PlayView } from './model.ts';
+import type { LaneView, PlayView } from './play-model.ts';
 import { choose, isReady } from './store.ts';
 import { page } from './texts.ts';
 

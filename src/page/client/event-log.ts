@@ -1,8 +1,60 @@
-/** The events so far, and the cursor in them. */
+/**
+ * The events so far, the cursor in them, and the page as a pure function of them. Live, replay,
+ * step back and an exported file are this fold with another cursor.
+ */
 import { computed, signal } from '@preact/signals';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import type { FeedPlace } from '../server/feed.ts';
-import { add, emptyWorld, fold, type World } from './model.ts';
+import {
+  addToPlay,
+  addToRace,
+  msOf,
+  type PlayView,
+  playViewOf,
+  type RaceView,
+  raceKey,
+  raceViewOf,
+} from './play-model.ts';
+import { addToRun, type RunView } from './run-model.ts';
+
+export interface World {
+  readonly plays: ReadonlyMap<string, PlayView>;
+  /** View → the play that it shows. */
+  readonly slots: ReadonlyMap<string, string>;
+  /** The one that began last is the last of them. */
+  readonly races: ReadonlyMap<string, RaceView>;
+  /** The experiment that began last. */
+  readonly run: RunView | undefined;
+}
+
+export const emptyWorld: World = {
+  ...{ plays: new Map(), slots: new Map(), races: new Map(), run: undefined },
+};
+
+export function add(world: World, event: StageEvent): World {
+  if (event.kind === 'play') {
+    const slots = new Map(world.slots).set(event.slot, event.player);
+    return { ...world, slots, plays: new Map(world.plays).set(event.player, playViewOf(event)) };
+  }
+  if (!('player' in event))
+    return { ...world, races: inRaces(world.races, event), run: addToRun(world.run, event) };
+  const play = world.plays.get(event.player);
+  if (!play) return world;
+  return { ...world, plays: new Map(world.plays).set(event.player, addToPlay(play, event)) };
+}
+
+/** A race that is played again begins anew. */
+function inRaces(races: World['races'], event: StageEvent): World['races'] {
+  if (event.kind === 'race') {
+    const others = [...races].filter(([key]) => key !== raceKey(event));
+    return new Map([...others, [raceKey(event), raceViewOf(event)]]);
+  }
+  const last = [...races.values()].at(-1);
+  return last ? new Map(races).set(raceKey(last), addToRace(last, event)) : races;
+}
+
+export const fold = (events: readonly StageEvent[], from: World = emptyWorld): World =>
+  events.reduce(add, from);
 
 export const events: StageEvent[] = [];
 /** How many of the events are shown; null: all. */
@@ -41,3 +93,19 @@ function worldAt(count: number): World {
 export const world = computed<World>(() =>
   cursor.value === null ? liveWorld.value : worldAt(cursor.value),
 );
+
+/** One clock: that of the events, as far as this browser can tell it. */
+let offsetMs = Number.POSITIVE_INFINITY;
+
+/** Milliseconds of the clock of the events; it ticks twice a second. */
+export const clockMs = signal(0);
+
+/** The event that arrived fastest tells the difference between the two clocks best. */
+export function hearTime(event: StageEvent): void {
+  offsetMs = Math.min(offsetMs, performance.now() - msOf(event));
+  tick();
+}
+
+export function tick(): void {
+  clockMs.value = performance.now() - offsetMs;
+}

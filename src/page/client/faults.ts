@@ -3,7 +3,7 @@ import { notRead } from '../../lab/stage/events.ts';
 import { workerLane } from '../../lab/stage/lane-messages.ts';
 import { ladderRow } from './ladder-rows.ts';
 import { mayChoose } from './learner.ts';
-import { isDone, type PlayView } from './model.ts';
+import { isDone, type PlayView } from './play-model.ts';
 
 /** A queue in the instances has no worker of its own. */
 function workerFaults({ lanes }: PlayView): string[] {

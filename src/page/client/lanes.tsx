@@ -1,8 +1,7 @@
 /** The lanes: time runs down, a column for each request. On a phone they are a list. */
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { LaneView, Row } from './lane-rows.ts';
-import type { PlayView } from './model.ts';
+import type { LaneView, PlayView, Row } from './play-model.ts';
 import { isAgain, isUnanswered, rowSentence } from './sentences.ts';
 import { page } from './texts.ts';
 import { useWidth } from './width.ts';

@@ -7,12 +7,20 @@ import { recordedId } from '../../lab/report/replay-file.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { connection, enter, followEvents, hadLab, isLearner, problem, room, send } from './api.ts';
 import { copyLink } from './choices-strip.tsx';
-import { hearTime, tick } from './clock.ts';
 import { closeCompare } from './compare.tsx';
 import { Drills } from './drills.tsx';
-import { beginAt, cursor, events, feedPlace, liveWorld, take } from './event-log.ts';
+import {
+  beginAt,
+  cursor,
+  events,
+  feedPlace,
+  hearTime,
+  liveWorld,
+  take,
+  tick,
+} from './event-log.ts';
 import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
-import { buyersIn, isDone } from './model.ts';
+import { buyersIn, isDone } from './play-model.ts';
 import { predictByKey, predictedVerdicts } from './predictions.ts';
 import { closeProof, proof } from './proof.tsx';
 import { Race } from './race.tsx';

@@ -3,8 +3,7 @@ import { signal } from '@preact/signals';
 import { isLaneName, type Outcome, type OutcomeSeen, outcomeIn } from '../../lab/play/outcomes.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { tellPrediction } from './api.ts';
-import type { Row } from './lane-rows.ts';
-import type { PlayView } from './model.ts';
+import type { PlayView, Row } from './play-model.ts';
 
 export const predictedVerdicts = ['held', 'violated'] as const satisfies readonly Verdict[];
 /** The outcome of a play, or the verdict of a run. */

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import type { Choice } from '../../lab/play/play.ts';
 import type { Proof as AuditProof } from '../../service/audit/evidence.ts';
 import { connection, isLearner, send } from './api.ts';
-import { lettersOf, type PlayView } from './model.ts';
+import { lettersOf, type PlayView } from './play-model.ts';
 import { reasonOf } from './reasons.ts';
 import { ladder, page } from './texts.ts';
 
@@ -17,10 +17,10 @@ const again = signal<ReadonlyMap<string, { violated: number; times: number }>>(n
 /** The orders and rows that prove it, why it came, and whether it comes again. */
 export function Proof({ of }: { of: PlayView }) {
   const [broken] = of.broken;
-  if (!broken || proof.value !== of.id) return null;
+  if (!broken || proof.value !== of.player) return null;
   const { words, playedAgain } = page.value;
   const because = reasonOf(of, broken.check);
-  const counted = again.value.get(of.id);
+  const counted = again.value.get(of.player);
   return (
     <section class="panel proof" aria-label={words.proof}>
       <div class="row">
@@ -59,7 +59,7 @@ const commands = signal<ReadonlyMap<string, Sent>>(new Map());
 /** What each choice sends to Redis and MySQL: they are played once more, and listened to. */
 function Commands({ of }: { of: PlayView }) {
   const { words } = page.value;
-  const sent = commands.value.get(of.id);
+  const sent = commands.value.get(of.player);
   if (!sent && !mayAsk()) return null;
   if (!sent)
     return (
@@ -86,7 +86,7 @@ function Commands({ of }: { of: PlayView }) {
 async function listen(of: PlayView): Promise<void> {
   const body = { rung: of.rung, choices: lettersOf(of), stopsEverywhere: of.stopsEverywhere };
   const sent = await send<Sent>('POST', '/api/commands', body);
-  if (sent) commands.value = new Map(commands.value).set(of.id, sent);
+  if (sent) commands.value = new Map(commands.value).set(of.player, sent);
 }
 
 /** The order, and the lane that was answered with it. */
@@ -107,7 +107,7 @@ async function playAgain(of: PlayView): Promise<void> {
     times: 10,
   };
   const counted = await send<{ violated: number; times: number }>('POST', '/api/again', body);
-  if (counted) again.value = new Map(again.value).set(of.id, counted);
+  if (counted) again.value = new Map(again.value).set(of.player, counted);
 }
 
 /** The smallest set of events, and the rows that they left. */

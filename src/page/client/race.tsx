@@ -9,7 +9,7 @@ import { Ends } from './ends.tsx';
 import { ladderRow, nextRow } from './ladder-rows.ts';
 import { Lanes } from './lanes.tsx';
 import { mayPlay } from './learner.ts';
-import type { PlayView } from './model.ts';
+import type { PlayView } from './play-model.ts';
 import { predictions } from './predictions.ts';
 import { Proof } from './proof.tsx';
 import { beside, type PlayAddress } from './route.tsx';

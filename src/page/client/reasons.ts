@@ -6,7 +6,7 @@ import type { CheckName } from '../../service/domain.ts';
 import type { Reason } from '../../service/ladder/reasons.ts';
 import type { Circumstance } from '../../service/ladder/rung.ts';
 import { ladderRow } from './ladder-rows.ts';
-import type { PlayView } from './model.ts';
+import type { PlayView } from './play-model.ts';
 
 /** @returns nothing when the ladder has no reason for it, or several */
 export function reasonOf(of: PlayView, broken: CheckName): Reason | undefined {

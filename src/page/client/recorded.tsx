@@ -1,7 +1,7 @@
 /** A file of recorded events: what it shows first, and the list of its races. */
 import { verdictMarks } from './cards.tsx';
 import { events, world } from './event-log.ts';
-import { raceKey } from './race-model.ts';
+import { raceKey } from './play-model.ts';
 import { type View, view } from './route.tsx';
 
 /** The race that the address names, `#race-dead-holder-redlock`; else the first thing in the file. */

@@ -1,5 +1,5 @@
 /** One plain sentence for each thing that happened in a run, with its event behind a click. */
-import { msOf } from './lane-rows.ts';
+import { msOf } from './play-model.ts';
 import { type RunView, zeroOf } from './run-model.ts';
 import { toldSentence } from './run-sentences.ts';
 import { page } from './texts.ts';

@@ -10,7 +10,7 @@ import type {
 import type { Bilingual } from '../../lab/stage/result.ts';
 import type { Mark, Second } from '../../lab/stage/seconds.ts';
 import type { Verdict } from '../../service/domain.ts';
-import { msOf } from './lane-rows.ts';
+import { msOf, type RaceView } from './play-model.ts';
 
 type Event<Kind extends StageEvent['kind']> = Extract<StageEvent, { readonly kind: Kind }>;
 
@@ -154,4 +154,30 @@ export function brokenNames({ told }: RunView): string[] {
     if (event.kind === 'healed') open.delete(event.id);
   }
   return [...open.values()];
+}
+
+/** To which one jumps: a fault, its end, a step of a race, a violation. */
+export interface Moment {
+  readonly kind: 'fault' | 'healed' | 'step' | 'wrong';
+  readonly atMs: number;
+}
+
+/** @param races those that the run has played */
+export function momentsOf(
+  { told, verdict }: Pick<RunView, 'told' | 'verdict'>,
+  races: readonly RaceView[],
+): Moment[] {
+  const faults = told.flatMap((event): Moment[] =>
+    event.kind === 'fault' || event.kind === 'healed'
+      ? [{ kind: event.kind, atMs: msOf(event) }]
+      : [],
+  );
+  const steps = races.flatMap((race) =>
+    race.rows.flatMap(({ step, isWrong }): Moment[] =>
+      step ? [{ kind: isWrong ? 'wrong' : 'step', atMs: msOf(step) }] : [],
+    ),
+  );
+  const judged: Moment[] =
+    verdict && seenVerdict(verdict) === 'violated' ? [{ kind: 'wrong', atMs: msOf(verdict) }] : [];
+  return [...faults, ...steps, ...judged].sort((one, other) => one.atMs - other.atMs);
 }

@@ -5,9 +5,9 @@ import { meaningIn, type Table as ResultTable } from '../../lab/stage/result.ts'
 import type { Verdict } from '../../service/domain.ts';
 import { Chip, VerdictCard } from './cards.tsx';
 import { isRung } from './ladder-rows.ts';
+import type { RaceView } from './play-model.ts';
 import type { Prediction } from './predictions.ts';
 import { ProofOfRace } from './proof.tsx';
-import type { RaceView } from './race-model.ts';
 import { type RunView, seenVerdict } from './run-model.ts';
 import { costTexts } from './run-sentences.ts';
 import { ladder, language, page } from './texts.ts';

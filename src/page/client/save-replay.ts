@@ -2,13 +2,13 @@
 import { replayFile } from '../../lab/report/replay-file.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { events } from './event-log.ts';
-import { lettersOf, type PlayView } from './model.ts';
+import { lettersOf, type PlayView } from './play-model.ts';
 import type { RunView } from './run-model.ts';
 
 export const saveReplay = (of: PlayView): Promise<void> =>
   save(
     `${of.rung}-${lettersOf(of) || 'begin'}`,
-    events.filter((event) => 'player' in event && event.player === of.id),
+    events.filter((event) => 'player' in event && event.player === of.player),
   );
 
 /** The run that was the last to begin. */

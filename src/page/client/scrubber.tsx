@@ -3,9 +3,8 @@ import { computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { connection } from './api.ts';
 import { cursor, events, liveWorld } from './event-log.ts';
-import { msOf } from './lane-rows.ts';
-import { type Moment, momentsOf } from './moments.ts';
-import { zeroOf } from './run-model.ts';
+import { msOf } from './play-model.ts';
+import { type Moment, momentsOf, zeroOf } from './run-model.ts';
 import { page } from './texts.ts';
 
 const speeds = [1, 0.1, 0.01, 0.001] as const;
@@ -33,7 +32,7 @@ export function Scrubber() {
   if (!run) return null;
   const endMs = events.length > 0 ? Math.max(...events.slice(-50).map(msOf)) : run.beganAtMs;
   const lengthMs = Math.max(1, endMs - run.beganAtMs);
-  const own = [...races.values()].filter((each) => each.beganAtMs >= run.beganAtMs);
+  const own = [...races.values()].filter((each) => msOf(each) >= run.beganAtMs);
   const moments = momentsOf(run, own);
   const atMs = Math.min(endMs, shownMs.value ?? endMs);
   return (

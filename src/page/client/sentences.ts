@@ -1,7 +1,7 @@
 /** The sentence of a row: what a lane did. The same for its picture, its list and the feed. */
 import { placeWords } from '../../lab/play/place-words.ts';
 import { instanceAt } from '../../lab/stage/place.ts';
-import type { Row, Wait } from './lane-rows.ts';
+import type { Row, Wait } from './play-model.ts';
 import { language, page, stepText } from './texts.ts';
 
 export interface Sentence {
@@ -33,8 +33,8 @@ function markOf({ kind, word, isWrong }: Row): Sentence['mark'] {
 export const isUnanswered = (word: string): boolean =>
   word === 'no-answer' || word === 'answer-lost';
 
-function textOf({ kind, word, of, orderId, inRace }: Row): string {
-  if (inRace) return inRace.says?.[language.value] ?? stepText(word);
+function textOf({ kind, word, of, orderId, step, isTold = false }: Row): string {
+  if (step) return isTold ? step.says[language.value] : stepText(word);
   if (kind === 'waits') return page.value.waits(word as Wait, of);
   if (kind === 'fault') return page.value.fault(word, of ?? '');
   if (kind === 'free') return page.value.words[word === 'settled' ? 'settled' : 'started'];
@@ -44,10 +44,10 @@ function textOf({ kind, word, of, orderId, inRace }: Row): string {
   return orderId && word === 'sold' ? `${text}: ${page.value.order(orderId)}` : text;
 }
 
-function evidenceOf({ kind, word, tookMs, inRace }: Row): string {
-  if (inRace) {
-    const at = placeWords(inRace.place, language.value);
-    return [at, instanceAt(inRace.place)].filter(Boolean).join(' · ');
+function evidenceOf({ kind, word, tookMs, step }: Row): string {
+  if (step) {
+    const at = placeWords(step.place, language.value);
+    return [at, instanceAt(step.place)].filter(Boolean).join(' · ');
   }
   if (kind === 'stuck' || kind === 'fault') return '';
   const place = kind === 'at' ? [word] : [];

@@ -1,10 +1,10 @@
 /** What is true now, and the code at which the lanes stand. */
 import { notRead, type Reading } from '../../lab/stage/events.ts';
 import { connection } from './api.ts';
-import { clockMs } from './clock.ts';
+import { clockMs } from './event-log.ts';
 import { ladderRow, type Source } from './ladder-rows.ts';
-import type { LaneView } from './lane-rows.ts';
-import { nameOfReading, type PlayView } from './model.ts';
+import type { LaneView } from './play-model.ts';
+import { nameOfReading, type PlayView } from './play-model.ts';
 import { page } from './texts.ts';
 
 const isOfData = ({ id }: Reading): boolean => !['mutex', 'node', 'key'].includes(id);
@@ -38,9 +38,7 @@ function ReadingRow({ reading, of }: { reading: Reading; of: PlayView }) {
       <td>
         <Value reading={reading} stock={of.stock} />
         {isChanged && ' ←'}
-        {reading.leftMs !== undefined && (
-          <Left leftMs={reading.leftMs} sinceMs={of.beganAt + of.readAtMs} />
-        )}
+        {reading.leftMs !== undefined && <Left leftMs={reading.leftMs} sinceMs={of.readAtMs} />}
       </td>
     </tr>
   );
@@ -88,7 +86,7 @@ function Quorum({ of }: { of: PlayView }) {
   );
 }
 
-const byArrival = (one: LaneView, other: LaneView): number => other.since - one.since;
+const byArrival = (one: LaneView, other: LaneView): number => other.sinceMs - one.sinceMs;
 
 /** Around the place of the lane that came to a stop last. */
 export function Code({ of }: { of: PlayView }) {

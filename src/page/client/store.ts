@@ -6,7 +6,14 @@ import { connection, send } from './api.ts';
 import { liveWorld, world } from './event-log.ts';
 import { faultsIn } from './faults.ts';
 import { famousRace, ladderRow, ladderRows, nextRow } from './ladder-rows.ts';
-import { buyersIn, isOver, lettersOf, type PlayView } from './model.ts';
+import {
+  buyersIn,
+  isOver,
+  lettersOf,
+  type PlayView,
+  type RaceView,
+  raceKey,
+} from './play-model.ts';
 import {
   outcomeSeen,
   predictions,
@@ -14,7 +21,6 @@ import {
   rememberVerdict,
   wasRight,
 } from './predictions.ts';
-import { type RaceView, raceKey } from './race-model.ts';
 import { beside, type PlayAddress, type RunAddress, show, view } from './route.tsx';
 import type { RunView } from './run-model.ts';
 
@@ -80,7 +86,7 @@ const sent = signal<{ readonly play: string; readonly count: number } | null>(nu
 export const isReady = computed(() => {
   const of = current.value;
   const isAnswered =
-    sent.value?.play !== of?.id || (of?.choices.length ?? 0) >= (sent.value?.count ?? 0);
+    sent.value?.play !== of?.player || (of?.choices.length ?? 0) >= (sent.value?.count ?? 0);
   return of?.isStill === true && !isBeginning.value && isAnswered;
 });
 
@@ -110,9 +116,9 @@ function sendNext(): void {
   else sendNext();
 }
 
-async function sendChoice({ id, choices }: PlayView, choice: string): Promise<void> {
-  sent.value = { play: id, count: choices.length + 1 };
-  if ((await send('POST', `/api/plays/${id}/choices`, { choice })) === null) sent.value = null;
+async function sendChoice({ player, choices }: PlayView, choice: string): Promise<void> {
+  sent.value = { play: player, count: choices.length + 1 };
+  if ((await send('POST', `/api/plays/${player}/choices`, { choice })) === null) sent.value = null;
 }
 
 effect(() => {

@@ -6,7 +6,7 @@ import type { FaultWords } from '../../lab/report/fault-words.ts';
 import { markText } from '../../lab/report/fault-words.ts';
 import type { PartState, Reading } from '../../lab/stage/events.ts';
 import type { OfferedVerb } from './hand-verbs.ts';
-import type { Wait } from './lane-rows.ts';
+import type { Wait } from './play-model.ts';
 import type { Bar } from './run-series.ts';
 
 const count = (number: number, noun: string): string =>

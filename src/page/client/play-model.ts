@@ -1,17 +1,69 @@
 /**
- * The page as a pure function of the events so far. Live, replay, step back and an exported file
- * are this fold with another cursor.
+ * Lanes, and what each of them did, as a pure function of the events so far: of a play whose
+ * steps somebody chooses, and of a race whose steps are fixed.
  */
-
 import { actOf, choicesIn } from '../../lab/play/letters.ts';
 import { ordersIn } from '../../lab/play/outcomes.ts';
-import type { BrokenPromise, Reading, StageEvent } from '../../lab/stage/events.ts';
+import type { BrokenPromise, PlayedLane, Reading, StageEvent } from '../../lab/stage/events.ts';
 import { workerLane } from '../../lab/stage/lane-messages.ts';
-import { answerLost } from '../../lab/stage/place.ts';
+import {
+  answerLost,
+  instanceAt,
+  nameOfPlace,
+  type Place,
+  type ReachedPlace,
+} from '../../lab/stage/place.ts';
 import type { Attempt } from '../../service/audit/facts.ts';
-import { type LaneView, msOf, type Row } from './lane-rows.ts';
-import { addToRaces, type Races } from './race-model.ts';
-import { addToRun, type RunView } from './run-model.ts';
+
+export const msOf = ({ at }: Pick<StageEvent, 'at'>): number => Number(at) / 1_000_000;
+
+/** For a lock, for one of a dead process, or for a row. */
+export type Wait = 'lock' | 'dead' | 'row';
+
+export interface LaneView extends PlayedLane {
+  /** `lost`: the answer, so it may ask again. */
+  readonly state: Place['is'] | 'running' | 'lost';
+  readonly checkpoint?: string;
+  /** The owner that it waits for, and whether for a lock or for a row. */
+  readonly waitsFor?: string;
+  readonly waitsOn?: Wait;
+  readonly outcome?: string;
+  readonly sinceMs: number;
+}
+
+/** What a lane did, or why it could not go. */
+export interface Row {
+  readonly lane: string;
+  readonly kind: 'at' | 'waits' | 'answered' | 'dead' | 'free' | 'fault' | 'stuck';
+  /**
+   * A checkpoint; the reason of an answer, or `sold`; what it waits on; what a fault does; why the
+   * order worker is free.
+   */
+  readonly word: string;
+  readonly of?: string;
+  readonly orderId?: string;
+  readonly isWrong: boolean;
+  readonly tookMs: number;
+  /** Since the first event. */
+  readonly atMs: number;
+  /** The events that prove it. */
+  readonly evidence: readonly StageEvent[];
+  /** Of a race, and whether it is told in the words of its schedule. */
+  readonly step?: Event<'step'>;
+  readonly isTold?: boolean;
+}
+
+interface Played {
+  readonly lanes: ReadonlyMap<string, LaneView>;
+  readonly rows: readonly Row[];
+}
+
+type Event<Kind extends StageEvent['kind']> = Extract<StageEvent, { readonly kind: Kind }>;
+type Began<Kind extends 'play' | 'race'> = Omit<Event<Kind>, 'lanes'>;
+
+export interface RaceView extends Began<'race'>, Played {
+  readonly judged?: Event<'race-judged'>;
+}
 
 export interface ChoiceView {
   readonly choice: string;
@@ -19,16 +71,7 @@ export interface ChoiceView {
   readonly isTaken: boolean;
 }
 
-export interface PlayView {
-  readonly id: string;
-  readonly rung: string;
-  readonly voucherId: string;
-  readonly stock: number;
-  readonly stops: readonly string[];
-  readonly planned: string;
-  readonly beganAt: number;
-  readonly lanes: ReadonlyMap<string, LaneView>;
-  readonly rows: readonly Row[];
+export interface PlayView extends Began<'play'>, Played {
   readonly choices: readonly ChoiceView[];
   readonly readings: readonly Reading[];
   /** When the readings were made: their time to live runs down from there. */
@@ -39,82 +82,86 @@ export interface PlayView {
   /** The checks that could not tell. */
   readonly unknown: readonly string[];
   readonly isFinal: boolean;
-  readonly request: string;
-  readonly stopsEverywhere: boolean;
   /** The lanes whose next answer is lost. */
   readonly losing: ReadonlySet<string>;
   /** It can be played no more. */
   readonly ended?: 'left' | 'failed';
   /** Nothing moves until the next choice. */
   readonly isStill: boolean;
-  readonly tookMs: number;
   /** Events since the last row of each lane: its evidence. */
   readonly passed: ReadonlyMap<string, readonly StageEvent[]>;
 }
 
-export interface World {
-  readonly plays: ReadonlyMap<string, PlayView>;
-  /** View → the play that it shows. */
-  readonly slots: ReadonlyMap<string, string>;
-  readonly races: Races;
-  /** The experiment that began last. */
-  readonly run: RunView | undefined;
-}
-
-export const emptyWorld: World = {
-  ...{ plays: new Map(), slots: new Map(), races: new Map(), run: undefined },
-};
-
 export const nameOfReading = ({ id, of }: Reading): string => `${id} ${of}`;
 
-export function add(world: World, event: StageEvent): World {
-  if (event.kind === 'play') {
-    const slots = new Map(world.slots).set(event.slot, event.player);
-    return { ...world, slots, plays: new Map(world.plays).set(event.player, begun(event)) };
-  }
-  if (!('player' in event))
-    return {
-      ...world,
-      races: addToRaces(world.races, event),
-      run: addToRun(world.run, event),
-    };
-  const play = world.plays.get(event.player);
-  if (!play) return world;
-  const plays = new Map(world.plays).set(event.player, changed(play, event));
-  return { ...world, plays };
+/** Without a user: the lane of the order worker, or of the servers. */
+function lanesIn({ lanes, ...event }: Event<'play' | 'race'>): Map<string, LaneView> {
+  const views = lanes.map((lane): [string, LaneView] => {
+    const state = lane.name === workerLane && event.kind === 'play' ? 'free' : 'idle';
+    return [lane.name, { userId: '', instance: '', ...lane, state, sinceMs: msOf(event) }];
+  });
+  return new Map(views);
 }
 
-export const fold = (events: readonly StageEvent[], from: World = emptyWorld): World =>
-  events.reduce(add, from);
+export const raceKey = ({ race, rung }: { readonly race: string; readonly rung: string }): string =>
+  `${race}-${rung}`;
+
+export const raceViewOf = (event: Event<'race'>): RaceView => ({
+  ...{ ...event, lanes: lanesIn(event), rows: [] },
+});
+
+export function addToRace(race: RaceView, event: StageEvent): RaceView {
+  if (event.kind === 'step') return stepped(race, event);
+  return event.kind === 'race-judged' ? judgedAs(race, event) : race;
+}
+
+function stepped(race: RaceView, event: Event<'step'>): RaceView {
+  const { lane, place } = event;
+  const instance = instanceAt(place);
+  const before = race.lanes.get(lane);
+  const lanes = new Map(race.lanes);
+  // A fault, or a step that missed, leaves its lane where it is.
+  const state = place.is === 'done' || place.is === 'missed' ? before?.state : place.is;
+  if (before && state)
+    lanes.set(lane, { ...before, state, sinceMs: msOf(event), ...(instance && { instance }) });
+  return { ...race, lanes, rows: [...race.rows, rowOf(event, msOf(event) - msOf(race))] };
+}
+
+const kinds = {
+  ...{ at: 'at', waits: 'waits', answered: 'answered', dead: 'dead' },
+  ...{ paused: 'fault', done: 'fault', missed: 'stuck' },
+} as const satisfies Record<ReachedPlace['is'], Row['kind']>;
+
+/** Until the race is judged, the words say only where the lane is. */
+function rowOf(step: Event<'step'>, atMs: number): Row {
+  const { lane, place } = step;
+  const word = nameOfPlace(place);
+  return {
+    ...{ lane, kind: kinds[place.is], word, isWrong: false, tookMs: 0, atMs, evidence: [step] },
+    ...{ step, isTold: word === 'injected' || word === 'healed' },
+  };
+}
+
+/** Where the rung with the bug shows its bug, the words are those of the schedule: they tell it. */
+function judgedAs(race: RaceView, judged: Event<'race-judged'>): RaceView {
+  if (judged.verdict !== 'violated') return { ...race, judged };
+  const rows = race.rows.map((row) => {
+    const { isWrong = false, asPlanned = false } = row.step ?? {};
+    return { ...row, isWrong, isTold: row.isTold || (race.isOfBug && asPlanned) };
+  });
+  return { ...race, rows, judged };
+}
 
 type OfPlay = Extract<StageEvent, { readonly player: string }>;
 type Of<Kind extends OfPlay['kind']> = Extract<OfPlay, { readonly kind: Kind }>;
 
-function begun(event: Of<'play'>): PlayView {
-  const { player: id, rung, voucherId, stock, stops, planned, request, stopsEverywhere } = event;
-  const lanes = event.lanes.map((lane): [string, LaneView] => [
-    lane.name,
-    { ...lane, state: lane.name === workerLane ? 'free' : 'idle', since: 0 },
-  ]);
-  return {
-    ...{
-      id,
-      rung,
-      voucherId,
-      stock,
-      stops,
-      planned,
-      request,
-      stopsEverywhere,
-      beganAt: msOf(event),
-    },
-    ...{ lanes: new Map(lanes), rows: [], choices: [], readings: [], readAtMs: 0 },
-    ...{ changed: new Set(), broken: [], unknown: [], isFinal: false, passed: new Map() },
-    ...{ isStill: planned === '', tookMs: 0, losing: new Set() },
-  };
-}
+export const playViewOf = (event: Of<'play'>): PlayView => ({
+  ...{ ...event, lanes: lanesIn(event), rows: [], choices: [], readings: [], readAtMs: 0 },
+  ...{ changed: new Set(), broken: [], unknown: [], isFinal: false, passed: new Map() },
+  ...{ isStill: event.planned === '', losing: new Set() },
+});
 
-function changed(play: PlayView, event: OfPlay): PlayView {
+export function addToPlay(play: PlayView, event: OfPlay): PlayView {
   switch (event.kind) {
     case 'choice':
       return chosen(play, event);
@@ -134,7 +181,6 @@ function changed(play: PlayView, event: OfPlay): PlayView {
       return {
         ...play,
         isStill: play.choices.length >= (choicesIn(play.planned)?.length ?? 0),
-        tookMs: event.tookMs,
       };
     default:
       return play;
@@ -155,7 +201,7 @@ function chosen(play: PlayView, event: Of<'choice'>): PlayView {
   const row = withRow(next, event, lane, {
     ...{ kind: isTaken ? 'fault' : 'stuck', word: does, of: to },
   });
-  return isTaken ? hit(row, does, lane, msOf(event) - play.beganAt) : row;
+  return isTaken ? hit(row, does, lane, msOf(event)) : row;
 }
 
 function stuck(play: PlayView, event: Of<'choice'>): PlayView {
@@ -167,12 +213,12 @@ function stuck(play: PlayView, event: Of<'choice'>): PlayView {
 }
 
 /** A lane whose process is paused stays where it is; afterwards it stands there again. */
-function hit(play: PlayView, does: string, lane: string, since: number): PlayView {
+function hit(play: PlayView, does: string, lane: string, sinceMs: number): PlayView {
   if (does === 'lose-answer') return { ...play, losing: new Set([...play.losing, lane]) };
   if (does === 'stop' && lane === workerLane)
-    return withLane(play, lane, { since, state: 'stopped' });
+    return withLane(play, lane, { sinceMs, state: 'stopped' });
   const { checkpoint } = play.lanes.get(lane) ?? {};
-  const at = { since, ...(checkpoint && { checkpoint }) };
+  const at = { sinceMs, ...(checkpoint && { checkpoint }) };
   if (does === 'pause') return withLane(play, lane, { ...at, state: 'paused' });
   return does === 'resume' ? withLane(play, lane, { ...at, state: 'at' }) : play;
 }
@@ -181,28 +227,28 @@ function moved(play: PlayView, event: Of<'lane'>): PlayView {
   const { lane } = event;
   const known = play.lanes.get(lane);
   if (!known || (known.state === 'dead' && event.is !== 'free')) return play;
-  const since = msOf(event) - play.beganAt;
+  const sinceMs = msOf(event);
   if (event.is === 'free') {
     const row = withRow(play, event, lane, { kind: 'free', word: event.because });
-    return withLane(row, lane, { state: 'free', since });
+    return withLane(row, lane, { state: 'free', sinceMs });
   }
-  if (event.is === 'running') return withLane(play, lane, { state: 'running', since });
-  if (event.is === 'answered') return answered(play, event, since);
+  if (event.is === 'running') return withLane(play, lane, { state: 'running', sinceMs });
+  if (event.is === 'answered') return answered(play, event, sinceMs);
   if (event.is === 'dead')
     return withLane(withRow(play, event, lane, { kind: 'dead', word: 'killed' }), lane, {
       state: 'dead',
-      since,
+      sinceMs,
     });
   const { checkpoint } = event;
   if (!play.stops.includes(checkpoint)) return withEvidence(play, lane, event);
   const row = withRow(play, event, lane, { kind: 'at', word: checkpoint });
-  return withLane(row, lane, { state: 'at', checkpoint, since });
+  return withLane(row, lane, { state: 'at', checkpoint, sinceMs });
 }
 
 function answered(
   play: PlayView,
   event: Extract<Of<'lane'>, { readonly is: 'answered' }>,
-  since: number,
+  sinceMs: number,
 ): PlayView {
   const { lane, outcome, reason, orderId } = event;
   const row = withRow(play, event, lane, {
@@ -212,7 +258,7 @@ function answered(
   });
   const losing = new Set([...play.losing].filter((each) => each !== lane));
   const state = reason === answerLost ? 'lost' : 'answered';
-  return { ...withLane(row, lane, { state, outcome, since }), losing };
+  return { ...withLane(row, lane, { state, outcome, sinceMs }), losing };
 }
 
 /** Behind a queue an accepted order is not recorded yet. */
@@ -235,7 +281,7 @@ function waiting(play: PlayView, event: Of<'waits'>): PlayView {
   const word = event.isForDead ? 'dead' : on;
   const row = withRow(play, event, lane, { kind: 'waits', word, ...of });
   return withLane(row, lane, {
-    ...{ state: 'waits', waitsOn: word, since: msOf(event) - play.beganAt },
+    ...{ state: 'waits', waitsOn: word, sinceMs: msOf(event) },
     ...(event.for && { waitsFor: event.for }),
   });
 }
@@ -250,7 +296,7 @@ function read(play: PlayView, event: Of<'readings'>): PlayView {
   return {
     ...play,
     readings: event.readings,
-    readAtMs: msOf(event) - play.beganAt,
+    readAtMs: msOf(event),
     changed: new Set(names),
   };
 }
@@ -266,12 +312,11 @@ function withRow(
   lane: string,
   row: Pick<Row, 'kind' | 'word'> & Partial<Pick<Row, 'of' | 'orderId' | 'isWrong'>>,
 ): PlayView {
-  const atMs = msOf(event) - play.beganAt;
-  const { since = atMs, state } = play.lanes.get(lane) ?? {};
-  const tookMs = state === 'free' ? 0 : Math.max(0, atMs - since); // It did nothing until then.
+  const nowMs = msOf(event);
+  const { sinceMs = nowMs, state } = play.lanes.get(lane) ?? {};
+  const tookMs = state === 'free' ? 0 : Math.max(0, nowMs - sinceMs); // It did nothing until then.
   const next: Row = {
-    ...{ isWrong: false, ...row, lane, atMs, tookMs },
-    step: play.choices.length,
+    ...{ isWrong: false, ...row, lane, atMs: nowMs - msOf(play), tookMs },
     evidence: [...(play.passed.get(lane) ?? []), event],
   };
   return { ...play, rows: [...play.rows, next], passed: new Map(play.passed).set(lane, []) };
@@ -280,7 +325,7 @@ function withRow(
 function withLane(
   play: PlayView,
   name: string,
-  more: Pick<LaneView, 'state' | 'since'> & Partial<LaneView>,
+  more: Pick<LaneView, 'state' | 'sinceMs'> & Partial<LaneView>,
 ): PlayView {
   const lane = play.lanes.get(name);
   if (!lane) return play;
