@@ -95,7 +95,7 @@ function racesOn(rung) {
     });
 }
 
-/** @returns what the page knows of the ladder (src/page/client/ladder-rows.ts) */
+/** @returns what the page knows of the ladder (src/page/client/built-rows.ts) */
 export function ladderRows() {
   const [counted, sales] = ['orders', 'sales'].map(published);
   return rungNames.map((name) => {
@@ -116,7 +116,7 @@ export function ladderRows() {
   });
 }
 
-/** @returns what was published (src/page/client/score-rows.ts) */
+/** @returns what was published (src/page/client/built-rows.ts) */
 export function scoreboard() {
   const marks = published('scoreboard');
   const outages = outageFaults.map(({ name }) => name);
@@ -134,7 +134,7 @@ export function scoreboard() {
   return { faults: safetyFaults, outages, rows };
 }
 
-/** @returns the drills (src/page/client/drill-rows.ts) */
+/** @returns the drills (src/page/client/built-rows.ts) */
 const drillRows = () => drillNames.map((name) => ({ name, about: drills[name].about }));
 
 async function bundle() {
@@ -142,9 +142,11 @@ async function bundle() {
   await build({
     ...{ root: from, configFile: false, logLevel: 'warn' },
     define: {
-      LADDER_ROWS: JSON.stringify(ladderRows()),
-      DRILL_ROWS: JSON.stringify(drillRows()),
-      SCOREBOARD: JSON.stringify(scoreboard()),
+      BUILT: JSON.stringify({
+        ladderRows: ladderRows(),
+        drillRows: drillRows(),
+        scoreTable: scoreboard(),
+      }),
     },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {

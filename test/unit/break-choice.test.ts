@@ -9,9 +9,8 @@ import {
 } from '../../src/lab/by-hand/break-choice.ts';
 
 // The build puts them into the page (scripts/page.mjs).
-const rows = ['redlock', 'fenced', 'lua-stream'].map((name) => ({ name, races: [] }));
-vi.stubGlobal('LADDER_ROWS', rows);
-vi.stubGlobal('DRILL_ROWS', []);
+const ladderRows = ['redlock', 'fenced', 'lua-stream'].map((name) => ({ name, races: [] }));
+vi.stubGlobal('BUILT', { ladderRows, drillRows: [] });
 const { addressOf, viewAt } = await import('../../src/page/client/route.tsx');
 
 const choice: BreakChoice = { rung: 'redlock', arrivals: 'steady', perSecond: 100, minutes: 60 };

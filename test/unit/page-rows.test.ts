@@ -4,9 +4,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { type RaceName, schedules } from '../../src/lab/play/schedules.ts';
 import { rungsWithOrders } from '../../src/lab/play/set-up.ts';
 import { outageFaults, safetyFaults } from '../../src/lab/scoreboard/columns.ts';
-import type { LadderRow, Source } from '../../src/page/client/ladder-rows.ts';
+import type { LadderRow, ScoreTable, Source } from '../../src/page/client/built-rows.ts';
 import type { PlayView, Row } from '../../src/page/client/play-model.ts';
-import type { ScoreTable } from '../../src/page/client/score-rows.ts';
 import { rungNames } from '../../src/service/ladder/rungs.ts';
 
 // From dist/, as the build has it: `npm run build` is before every test.
@@ -88,9 +87,9 @@ test('the rows that the page is built from are those of the tables in docs', () 
 });
 
 test('the reason is that of what was done: nobody listened, or it was heard and lost', async () => {
-  vi.stubGlobal('LADDER_ROWS', rows);
+  vi.stubGlobal('BUILT', { ladderRows: rows });
   onTestFinished(() => void vi.unstubAllGlobals());
-  const { reasonOf } = await import('../../src/page/client/reasons.ts');
+  const { reasonOf } = await import('../../src/page/client/faults.ts');
   const reasonAfter = (choices: string[], rows: Partial<Row>[]) => {
     const taken = choices.map((choice) => ({ choice, isTaken: true }));
     const of = { rung: 'redis-pubsub', choices: taken, rows } as unknown as PlayView;

@@ -11,8 +11,8 @@ import {
   type RunView,
   seenVerdict,
 } from '../../src/page/client/run-model.ts';
-import { costTexts, toldSentence } from '../../src/page/client/run-sentences.ts';
 import { runSeries } from '../../src/page/client/run-series.ts';
+import { costTexts, toldSentence } from '../../src/page/client/sentences.ts';
 import { language } from '../../src/page/client/texts.ts';
 import { recorderOf } from './recorder.ts';
 

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { type FaultVerb, faults, verbs } from '../../src/lab/faults/faults.ts';
 import type { Emitted, StageEvent } from '../../src/lab/stage/events.ts';
-import { endedBy, offeredVerbs, tiersOf } from '../../src/page/client/hand-verbs.ts';
 import { fold } from '../../src/page/client/event-log.ts';
+import { endedBy, offeredVerbs, tiersOf } from '../../src/page/client/hand-verbs.ts';
 import { brokenNames } from '../../src/page/client/run-model.ts';
 import { en } from '../../src/page/client/texts-en.ts';
 import { zh } from '../../src/page/client/texts-zh.ts';

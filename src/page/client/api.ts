@@ -1,4 +1,5 @@
 /** The way to the server: events come as a stream, commands go as requests. */
+
 import { signal } from '@preact/signals';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import type { RoomNow } from '../room-now.ts';

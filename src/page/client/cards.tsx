@@ -1,4 +1,5 @@
 /** What is predicted before a play or a run, and the card of its verdict. */
+
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -7,7 +8,7 @@ import { isLaneName, outcomesFor } from '../../lab/play/outcomes.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { send } from './api.ts';
-import { ladderRow } from './ladder-rows.ts';
+import { ladderRow } from './built-rows.ts';
 import { isDone, isOver, type PlayView, soldIn } from './play-model.ts';
 import { outcomeSeen, type Prediction, predict, predictions, wasRight } from './predictions.ts';
 import { mayAsk, proof } from './proof.tsx';

@@ -2,12 +2,15 @@
  * The events so far, the cursor in them, and the page as a pure function of them. Live, replay,
  * step back and an exported file are this fold with another cursor.
  */
+
 import { computed, signal } from '@preact/signals';
+import { replayFile } from '../../lab/report/replay-file.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import type { FeedPlace } from '../server/feed.ts';
 import {
   addToPlay,
   addToRace,
+  lettersOf,
   msOf,
   type PlayView,
   playViewOf,
@@ -108,4 +111,31 @@ export function hearTime(event: StageEvent): void {
 
 export function tick(): void {
   clockMs.value = performance.now() - offsetMs;
+}
+
+/** One file that replays a play without a server: the page itself, and the events. */
+export const saveReplay = (of: PlayView): Promise<void> =>
+  save(
+    `${of.rung}-${lettersOf(of) || 'begin'}`,
+    events.filter((event) => 'player' in event && event.player === of.player),
+  );
+
+/** The run that was the last to begin. */
+export function saveRun({ experiment }: RunView): Promise<void> {
+  const from = events.findLastIndex((event) => event.kind === 'started');
+  const own = events.slice(Math.max(0, from));
+  return save(
+    experiment,
+    own.filter((event) => !('player' in event)),
+  );
+}
+
+async function save(name: string, own: readonly StageEvent[]): Promise<void> {
+  const packed = await (await fetch('/page.packed')).text();
+  const html = replayFile({ packed, events: own });
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([html], { type: 'text/html' }));
+  link.download = `lockstep-${name}.html`;
+  link.click();
+  URL.revokeObjectURL(link.href);
 }

@@ -2,10 +2,9 @@
 
 import { signal } from '@preact/signals';
 import { lanesOf } from '../../lab/play/letters.ts';
-import { type FamousRace, type LadderRow, ladderRows } from './ladder-rows.ts';
-import { mayBegin, mayPlay } from './learner.ts';
+import { type FamousRace, type LadderRow, ladderRows } from './built-rows.ts';
+import { mayBegin, mayPlay } from './faults.ts';
 import { type Known, known } from './predictions.ts';
-import { roomText } from './room-texts.ts';
 import { Link, show, type View } from './route.tsx';
 import { SourceLines } from './state.tsx';
 import { go } from './store.ts';
@@ -148,7 +147,7 @@ function About({ row }: { row: LadderRow }) {
           <kbd>↵</kbd>
         </button>
       ) : (
-        <p class="dim">{roomText.value.instructorsAlone}</p>
+        <p class="dim">{page.value.room.instructorsAlone}</p>
       )}
       {known.value.get(row.name)?.seen && <p class="lesson">{lesson}</p>}
       <Races row={row} />

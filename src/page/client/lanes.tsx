@@ -1,10 +1,10 @@
 /** The lanes: time runs down, a column for each request. On a phone they are a list. */
+
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { LaneView, PlayView, Row } from './play-model.ts';
 import { isAgain, isUnanswered, rowSentence } from './sentences.ts';
 import { page } from './texts.ts';
-import { useWidth } from './width.ts';
 
 interface Drawn {
   readonly of: Pick<PlayView, 'lanes' | 'rows'>;
@@ -161,4 +161,20 @@ function RowMark({ row, index, x, differs, isLast }: RowProps) {
       </text>
     </g>
   );
+}
+
+export function useWidth(box: { readonly current: HTMLDivElement | null }): number {
+  const width = useRef(signal(600)).current;
+  useLayoutEffect(() => {
+    const { current } = box;
+    if (!current) return;
+    const measure = () => {
+      width.value = current.clientWidth;
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(current);
+    measure();
+    return () => observer.disconnect();
+  }, [box, width]);
+  return width.value;
 }

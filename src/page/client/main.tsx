@@ -1,4 +1,5 @@
 /** The page: its head, its views, and its keys. */
+
 import { effect, signal } from '@preact/signals';
 import { render } from 'preact';
 import { choicesIn } from '../../lab/play/letters.ts';
@@ -6,27 +7,16 @@ import { outcomesFor } from '../../lab/play/outcomes.ts';
 import { recordedId } from '../../lab/report/replay-file.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { connection, enter, followEvents, hadLab, isLearner, problem, room, send } from './api.ts';
-import { copyLink } from './choices-strip.tsx';
-import { closeCompare } from './compare.tsx';
-import { Drills } from './drills.tsx';
-import {
-  beginAt,
-  cursor,
-  events,
-  feedPlace,
-  hearTime,
-  liveWorld,
-  take,
-  tick,
-} from './event-log.ts';
+import { Drills } from './begin-run.tsx';
+import { copyLink } from './choices.tsx';
+import { beginAt, feedPlace, hearTime, saveReplay, take, tick } from './event-log.ts';
 import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
 import { buyersIn, isDone } from './play-model.ts';
 import { predictByKey, predictedVerdicts } from './predictions.ts';
 import { closeProof, proof } from './proof.tsx';
-import { Race } from './race.tsx';
-import { RaceList, recordedView } from './recorded.tsx';
+import { closeCompare, Race } from './race.tsx';
+import { Recording, recordedView } from './recorded.tsx';
 import { Join, Room, RoomLine } from './room.tsx';
-import { roomText } from './room-texts.ts';
 import {
   addressOf,
   beside,
@@ -40,9 +30,7 @@ import {
   wantedBreak,
 } from './route.tsx';
 import { Run } from './run.tsx';
-import { saveReplay } from './save-replay.ts';
 import { Scoreboard } from './scoreboard.tsx';
-import { Closed, InstructorsPage, NoPage } from './signpost.tsx';
 import {
   addressOfPlay,
   backTo,
@@ -67,8 +55,7 @@ function Page() {
     <>
       <Head />
       <ProblemLine />
-      {connection.value === 'recorded' && <Cursor />}
-      {connection.value === 'recorded' && <RaceList />}
+      {connection.value === 'recorded' && <Recording />}
       <RoomLine />
       <Shown wanted={wanted} />
     </>
@@ -76,11 +63,13 @@ function Page() {
 }
 
 function Shown({ wanted }: { wanted: View }) {
+  const { noPage, noPageIs, instructors, instructorsIs } = page.value.room;
   if (connection.value === 'no-key') return <NoKey />;
   if (connection.value === 'no-code') return <Join />;
   if (isClosed()) return <Closed />;
-  if (wanted.is === 'nowhere') return <NoPage path={wanted.path} />;
-  if (isLearner.value && !['ladder', 'race'].includes(wanted.is)) return <InstructorsPage />;
+  if (wanted.is === 'nowhere') return <Signpost title={noPage}>{noPageIs(wanted.path)}</Signpost>;
+  if (isLearner.value && !['ladder', 'race'].includes(wanted.is))
+    return <Signpost title={instructors}>{instructorsIs}</Signpost>;
   if (wanted.is === 'room') return <Room />;
   if (wanted.is === 'ladder') return <Ladder chapter={wanted.chapter} />;
   if (wanted.is === 'drills') return <Drills />;
@@ -90,6 +79,35 @@ function Shown({ wanted }: { wanted: View }) {
 
 /** To a learner, until it is opened again. */
 const isClosed = () => isLearner.value && room.value === null && connection.value !== 'no-code';
+
+interface SignpostProps {
+  readonly title: string;
+  readonly children: string;
+}
+
+/** Where a viewer finds nothing: what happened, and where to go. */
+const Signpost = ({ title, children }: SignpostProps) => (
+  <main>
+    <h1>{title}</h1>
+    <p>{children}</p>
+    <p>
+      <Link to={{ is: 'ladder', chapter: 2 }} data-to-ladder>
+        {page.value.room.toLadder}
+      </Link>
+    </p>
+  </main>
+);
+
+/** Until the room is opened again: then the page asks for its code. */
+function Closed() {
+  const { closed, closedIs } = page.value.room;
+  return (
+    <main data-closed>
+      <h1>{closed}</h1>
+      <p>{closedIs}</p>
+    </main>
+  );
+}
 
 /** In quotation marks: a shell would read the `?` and the `&` of an address itself. */
 const NoKey = () => (
@@ -176,7 +194,7 @@ function InstructorsLinks({ wanted }: { wanted: View }) {
         {words.scoreboard}
       </NavLink>
       <NavLink to={{ is: 'room' }} isHere={wanted.is === 'room'}>
-        {roomText.value.room}
+        {page.value.room.room}
       </NavLink>
     </>
   );
@@ -215,25 +233,6 @@ function ProblemLine() {
     <p class="problem" role="alert" data-problem={code}>
       ✗ {texts[code] ?? title} {code === 'LAB_BUSY' && <small>{title}</small>}
     </p>
-  );
-}
-
-/** The events so far, of a recording of one thing. */
-function Cursor() {
-  if (liveWorld.value.races.size > 1 || liveWorld.value.run) return null;
-  return (
-    <label class="cursor">
-      {page.value.words.cursor}
-      <input
-        type="range"
-        min="1"
-        max={events.length}
-        value={cursor.value ?? events.length}
-        onInput={({ currentTarget }) => {
-          cursor.value = Number(currentTarget.value);
-        }}
-      />
-    </label>
   );
 }
 

@@ -1,4 +1,5 @@
 /** A chart of columns on a canvas, and what every chart has. */
+
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Series } from './run-series.ts';

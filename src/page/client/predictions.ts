@@ -1,4 +1,5 @@
 /** What the viewer predicted and saw. It is kept in his browser alone. */
+
 import { signal } from '@preact/signals';
 import { isLaneName, type Outcome, type OutcomeSeen, outcomeIn } from '../../lab/play/outcomes.ts';
 import type { Verdict } from '../../service/domain.ts';

@@ -1,10 +1,11 @@
 /** The proof of a violation: the orders, the reason, the commands; whether it comes again. */
+
 import { signal } from '@preact/signals';
 import type { Choice } from '../../lab/play/play.ts';
 import type { Proof as AuditProof } from '../../service/audit/evidence.ts';
 import { connection, isLearner, send } from './api.ts';
+import { reasonOf } from './faults.ts';
 import { lettersOf, type PlayView } from './play-model.ts';
-import { reasonOf } from './reasons.ts';
 import { ladder, page } from './texts.ts';
 
 /** More plays have the lab for themselves: they are not for one learner among many. */

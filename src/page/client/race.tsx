@@ -1,21 +1,21 @@
-/** The Race view: the viewer is the scheduler. */
+/** The Race view: the viewer is the scheduler, of one rung or of two side by side. */
+
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { connection, isBusy, problem } from './api.ts';
+import { ladderRow, nextRow } from './built-rows.ts';
 import { BeginAgain, Outcomes, PlayChip, Predict } from './cards.tsx';
-import { ChoicesStrip } from './choices-strip.tsx';
-import { Compare } from './compare.tsx';
-import { Ends } from './ends.tsx';
-import { ladderRow, nextRow } from './ladder-rows.ts';
+import { ChoicesStrip, Ends } from './choices.tsx';
+import { mayPlay } from './faults.ts';
+import { Feed } from './feed.tsx';
 import { Lanes } from './lanes.tsx';
-import { mayPlay } from './learner.ts';
-import type { PlayView } from './play-model.ts';
+import { buyersIn, firstDifference, isDone, lettersOf, type PlayView } from './play-model.ts';
 import { predictions } from './predictions.ts';
 import { Proof } from './proof.tsx';
 import { beside, type PlayAddress } from './route.tsx';
 import { rowSentence } from './sentences.ts';
 import { Code, TrueNow } from './state.tsx';
-import { begin, compareNext, current, isReady, wasLeft } from './store.ts';
+import { begin, compareNext, current, isReady, other, playBesideIt, wasLeft } from './store.ts';
 import { ladder, language, page } from './texts.ts';
 
 /** On a phone, one of the two is shown. */
@@ -107,7 +107,7 @@ function Play({ of, wanted }: { of: PlayView; wanted: PlayAddress }) {
       <Outcomes of={of} />
       <Proof of={of} />
       <ChoicesStrip of={of} />
-      <Feed of={of} />
+      <Told of={of} />
     </>
   );
 }
@@ -133,29 +133,74 @@ function PhoneTabs() {
   );
 }
 
-/** One plain sentence for each thing that happened; the events that prove it behind a click. */
-function Feed({ of }: { of: PlayView }) {
+const Told = ({ of }: { of: PlayView }) => (
+  <Feed
+    isOpen={false}
+    entries={of.rows.map((row) => {
+      const { mark, text, evidence } = rowSentence(row);
+      return {
+        ...{ kind: row.kind, seconds: (row.atMs / 1_000).toFixed(3), evidence: row.evidence },
+        sentence: (
+          <>
+            {mark} <b>{row.lane}</b> {text} <small>{evidence}</small>
+          </>
+        ),
+      };
+    })}
+  />
+);
+
+/** The same choices on two rungs, side by side. */
+function Compare({ one }: { one: PlayView }) {
+  const two = other.value;
+  const { words } = page.value;
+  const next = beside.value;
   return (
-    <details class="feed">
-      <summary>{page.value.words.feed}</summary>
-      <ol>
-        {of.rows.map((row, index) => {
-          const { mark, text, evidence } = rowSentence(row);
-          return (
-            <li key={index}>
-              <details>
-                <summary>
-                  <small>{(row.atMs / 1_000).toFixed(3)} s</small> {mark} <b>{row.lane}</b> {text}{' '}
-                  <small>{evidence}</small>
-                </summary>
-                <pre class="code">
-                  {row.evidence.map((event) => `${JSON.stringify(event)}\n`).join('')}
-                </pre>
-              </details>
-            </li>
-          );
-        })}
-      </ol>
-    </details>
+    <main class="race">
+      <div class="row wrap">
+        <h1>{words.sameChoices}</h1>
+        <small class="code">{lettersOf(one).split('').join(' ')}</small>
+        <button type="button" class="right" data-close onClick={closeCompare}>
+          {words.backToPlay}
+          <kbd>Esc</kbd>
+        </button>
+      </div>
+      <div class="both">
+        <Side of={one} differsAt={two && firstDifference(one, two)} />
+        {two ? (
+          <Side of={two} differsAt={firstDifference(one, two)} />
+        ) : (
+          <section class="side" data-rung={next}>
+            <b>{next}</b>
+            {predictions.value.has(next) ? (
+              <BeginAgain isOnItsWay={problem.value === null} onPlay={playBesideIt} />
+            ) : (
+              <Predict
+                rung={next}
+                lanes={buyersIn(one).length}
+                choices={lettersOf(one)}
+                isWhole={isDone(one)}
+                onPredicted={playBesideIt}
+              />
+            )}
+          </section>
+        )}
+      </div>
+    </main>
   );
+}
+
+function Side({ of, differsAt }: { of: PlayView; differsAt: number | undefined }) {
+  return (
+    <section class="side" data-rung={of.rung}>
+      <b>{of.rung}</b>
+      <Lanes of={of} differsAt={differsAt} />
+      <Outcomes of={of} />
+      <Proof of={of} />
+    </section>
+  );
+}
+
+export function closeCompare(): void {
+  beside.value = '';
 }

@@ -1,8 +1,9 @@
-/** A file of recorded events: what it shows first, and the list of its races. */
+/** A file of recorded events: what it shows first, its cursor, and the list of its races. */
 import { verdictMarks } from './cards.tsx';
-import { events, world } from './event-log.ts';
+import { cursor, events, liveWorld, world } from './event-log.ts';
 import { raceKey } from './play-model.ts';
 import { type View, view } from './route.tsx';
+import { page } from './texts.ts';
 
 /** The race that the address names, `#race-dead-holder-redlock`; else the first thing in the file. */
 export function recordedView(): View {
@@ -19,8 +20,34 @@ export function recordedView(): View {
   return { is: 'run', of: 'race', race, rung };
 }
 
+export const Recording = () => (
+  <>
+    <Cursor />
+    <RaceList />
+  </>
+);
+
+/** The events so far, of a recording of one thing. */
+function Cursor() {
+  if (liveWorld.value.races.size > 1 || liveWorld.value.run) return null;
+  return (
+    <label class="cursor">
+      {page.value.words.cursor}
+      <input
+        type="range"
+        min="1"
+        max={events.length}
+        value={cursor.value ?? events.length}
+        onInput={({ currentTarget }) => {
+          cursor.value = Number(currentTarget.value);
+        }}
+      />
+    </label>
+  );
+}
+
 /** Each with its verdict. */
-export function RaceList() {
+function RaceList() {
   const races = [...world.value.races.values()];
   const wanted = view.value;
   const isList = races.length > 1 && world.value.run === undefined;

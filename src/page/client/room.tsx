@@ -1,4 +1,5 @@
 /** The room: the instructor opens it, and sees the predictions of all beside what they saw. */
+
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { encode } from 'uqr';
@@ -11,16 +12,15 @@ import {
 } from '../../lab/play/outcomes.ts';
 import type { RoomNow, RungTally } from '../room-now.ts';
 import { connection, isLearner, joinRoom, room, send } from './api.ts';
+import { ladderRows } from './built-rows.ts';
 import { predictionText } from './cards.tsx';
+import { isForLearners, mayPlay } from './faults.ts';
 import { playRung } from './ladder.tsx';
-import { ladderRows } from './ladder-rows.ts';
-import { isForLearners, mayPlay } from './learner.ts';
-import { roomText } from './room-texts.ts';
 import { view } from './route.tsx';
-import { ladder } from './texts.ts';
+import { ladder, page } from './texts.ts';
 
 export function Room() {
-  const { room: title, roomIs } = roomText.value;
+  const { room: title, roomIs } = page.value.room;
   const now = room.value;
   return (
     <main>
@@ -49,7 +49,7 @@ async function askAddresses(): Promise<void> {
 
 /** Before: at which address. */
 function Opening() {
-  const texts = roomText.value;
+  const texts = page.value.room;
   const isOpen = connection.value === 'open';
   useEffect(() => {
     if (isOpen) void askAddresses();
@@ -87,7 +87,7 @@ function Opening() {
 }
 
 function Opened({ now }: { now: RoomNow }) {
-  const texts = roomText.value;
+  const texts = page.value.room;
   const { host = '', code = '', tallies = [] } = now;
   const others = tallies.filter(({ rung }) => rung !== now.at);
   return (
@@ -132,7 +132,7 @@ function BringTo({ at }: { at: string }) {
   const shown = ladderRows.filter(isForLearners);
   return (
     <label class="row wrap">
-      {roomText.value.bring}{' '}
+      {page.value.room.bring}{' '}
       <select
         data-bring
         value={at}
@@ -157,7 +157,7 @@ const allOutcomes: readonly Outcome[] = ['one', ...outcomesFor(laneNames.length,
 
 function TallyOf({ rung, predicted, seen, broken }: RungTally) {
   if (rung === '') return null;
-  const texts = roomText.value;
+  const texts = page.value.room;
   const row = ladderRows.find(({ name }) => name === rung);
   const sum = (counts: readonly (number | undefined)[]) =>
     counts.reduce<number>((all, count = 0) => all + count, 0);
@@ -187,7 +187,7 @@ interface BarProps {
 }
 
 function Bar({ kind, count, of }: BarProps) {
-  const { predictions, plays } = roomText.value;
+  const { predictions, plays } = page.value.room;
   if (of === 0) return null;
   return (
     <div class={`bar ${kind}`}>
@@ -205,7 +205,7 @@ const typed = signal('');
 
 /** A browser without a place in the room. */
 export function Join() {
-  const texts = roomText.value;
+  const texts = page.value.room;
   return (
     <main>
       <h1>{texts.enterCode}</h1>
@@ -238,7 +238,7 @@ export function Join() {
 /** Where the instructor has brought the room: a learner goes there when he wants. */
 export function RoomLine() {
   const now = room.value;
-  const { roomIsAt, goThere } = roomText.value;
+  const { roomIsAt, goThere } = page.value.room;
   if (!isLearner.value || !now) return null;
   const wanted = view.value;
   const row = ladderRows.find(({ name }) => name === now.at);

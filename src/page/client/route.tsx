@@ -1,11 +1,11 @@
 /** The address of the page is what it shows: `/race/mutex-per-user?do=AABB&lanes=3&fine=1`. */
+
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { arrivals, type BreakChoice, minutesMax, whyNot } from '../../lab/by-hand/break-choice.ts';
 import { lanesOf } from '../../lab/play/letters.ts';
-import { drillRows } from './drill-rows.ts';
+import { drillRows, ladderRow, ladderRows } from './built-rows.ts';
 import { cursor } from './event-log.ts';
-import { ladderRow, ladderRows } from './ladder-rows.ts';
 
 /** What the address says: the rung, the choices that it asks for, and how. */
 export interface PlayAddress {

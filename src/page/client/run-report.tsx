@@ -1,15 +1,16 @@
 /** The verdict of a run or of a race, what it cost, and the numbers behind it. */
+
 import type { ComponentChildren } from 'preact';
 import { figureRows, fullCells } from '../../lab/report/figure-rows.ts';
 import { meaningIn, type Table as ResultTable } from '../../lab/stage/result.ts';
 import type { Verdict } from '../../service/domain.ts';
+import { isRung } from './built-rows.ts';
 import { Chip, VerdictCard } from './cards.tsx';
-import { isRung } from './ladder-rows.ts';
 import type { RaceView } from './play-model.ts';
 import type { Prediction } from './predictions.ts';
 import { ProofOfRace } from './proof.tsx';
 import { type RunView, seenVerdict } from './run-model.ts';
-import { costTexts } from './run-sentences.ts';
+import { costTexts } from './sentences.ts';
 import { ladder, language, page } from './texts.ts';
 
 type RunVerdict = NonNullable<RunView['verdict']>;

@@ -2,29 +2,24 @@
 import { rungsOfBreak } from '../../lab/by-hand/break-choice.ts';
 import type { Bilingual } from '../../lab/stage/result.ts';
 import { connection } from './api.ts';
-import { ChooseBreak, Counts, EndLoad } from './break.tsx';
-import { BeginAgain, PredictCard } from './cards.tsx';
+import { Before } from './begin-run.tsx';
+import { drillRows, famousRace } from './built-rows.ts';
 import { Charts } from './charts.tsx';
-import { drillRows } from './drill-rows.ts';
-import { cursor } from './event-log.ts';
-import { famousRace } from './ladder-rows.ts';
+import { cursor, saveRun } from './event-log.ts';
+import { Feed } from './feed.tsx';
 import { Lanes } from './lanes.tsx';
-import { Locks } from './locks.tsx';
-import { OtherRun } from './other-run.tsx';
-import type { RaceView } from './play-model.ts';
-import { type Prediction, predict, predictedVerdicts, predictions } from './predictions.ts';
+import { msOf, type RaceView } from './play-model.ts';
+import { predictions } from './predictions.ts';
 import { type RunAddress, show } from './route.tsx';
-import { RunFeed } from './run-feed.tsx';
 import { type RunView, zeroOf } from './run-model.ts';
 import { JudgedRaceCard, JudgedRun, RaceChip, RunChip, RunTables } from './run-report.tsx';
-import { saveRun } from './save-replay.ts';
+import { Counts, EndLoad, Locks, Quorum, Servers } from './sale.tsx';
 import { PlayedScores } from './scoreboard.tsx';
 import { Scrubber, ThePast } from './scrubber.tsx';
-import { Quorum, Servers } from './servers.tsx';
+import { toldSentence } from './sentences.ts';
 import {
   beginRun,
   go,
-  isAsked,
   isEnding,
   nextRun,
   putRunAway,
@@ -65,23 +60,13 @@ export function Run({ wanted }: { wanted: RunAddress }) {
       {isLive && run?.over && <Afterwards wanted={wanted} run={run} />}
       {run && run.cells.length > 0 && <PlayedScores cells={run.cells} />}
       {run?.verdict && <RunTables run={run} hasRace={race !== undefined} />}
-      {run && <RunFeed run={run} />}
+      {run && <Told run={run} />}
     </main>
   );
 }
 
 /** A race has lanes, and no load. */
 const hasLoad = ({ told }: RunView): boolean => told.some(({ kind }) => kind === 'load-started');
-
-function Before({ wanted, predicted }: { wanted: RunAddress; predicted: Prediction | undefined }) {
-  if (predicted || isAsked(wanted))
-    return <BeginAgain isOnItsWay={isAsked(wanted)} onPlay={() => void beginRun(wanted)} />;
-  return wanted.of === 'break' ? (
-    <ChooseBreak wanted={wanted} />
-  ) : (
-    <PredictVerdict wanted={wanted} />
-  );
-}
 
 interface Shown {
   readonly wanted: RunAddress;
@@ -148,23 +133,6 @@ const AllLocks = ({ run }: { run: RunView }) => (
     ))}
   </>
 );
-
-function PredictVerdict({ wanted }: { wanted: RunAddress }) {
-  const { words } = page.value;
-  return (
-    <PredictCard
-      outcomes={predictedVerdicts}
-      isDisabled={connection.value !== 'open'}
-      onPredicted={(outcome) => {
-        predict(runName(wanted), outcome);
-        void beginRun(wanted);
-      }}
-    >
-      <p>{wanted.of === 'race' ? words.playsItself : words.drillPlaysItself}</p>
-      <OtherRun wanted={wanted} />
-    </PredictCard>
-  );
-}
 
 /** What it does now, and how to stop it. */
 function Progress({ wanted, run }: { wanted: RunAddress; run: RunView }) {
@@ -243,3 +211,13 @@ function Afterwards({ wanted, run }: { wanted: RunAddress; run: RunView }) {
     </section>
   );
 }
+
+const Told = ({ run }: { run: RunView }) => (
+  <Feed
+    isOpen={run.over === undefined}
+    entries={run.told.map((event) => ({
+      ...{ kind: event.kind, seconds: ((msOf(event) - zeroOf(run)) / 1_000).toFixed(1) },
+      ...{ sentence: toldSentence(event), evidence: [event] },
+    }))}
+  />
+);

@@ -1,10 +1,10 @@
 /** Which lock survives what: what was published, what was seen here, and each cell plays it. */
 
 import type { ScoredCell } from '../../lab/stage/events.ts';
+import { type ScoreTable, scoreTable } from './built-rows.ts';
 import { verdictMarks } from './cards.tsx';
 import { known } from './predictions.ts';
 import { Link, type RunAddress, wantedBreak } from './route.tsx';
-import { type ScoreTable, scoreTable } from './score-rows.ts';
 import { runName } from './store.ts';
 import { ladder, page } from './texts.ts';
 

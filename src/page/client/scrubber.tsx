@@ -1,4 +1,5 @@
 /** The time of a run: painted with what happened, and shown as it was at any moment of it. */
+
 import { computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { connection } from './api.ts';

@@ -1,7 +1,10 @@
-/** The sentence of a row: what a lane did. The same for its picture, its list and the feed. */
+/** The sentences of what happened: of a row of lanes, and of an event of a run. */
 import { placeWords } from '../../lab/play/place-words.ts';
+import { costSentences } from '../../lab/report/cost-words.ts';
+import { faultWords } from '../../lab/report/fault-words.ts';
 import { instanceAt } from '../../lab/stage/place.ts';
 import type { Row, Wait } from './play-model.ts';
+import type { RunView, ToldEvent } from './run-model.ts';
 import { language, page, stepText } from './texts.ts';
 
 export interface Sentence {
@@ -52,4 +55,32 @@ function evidenceOf({ kind, word, tookMs, step }: Row): string {
   if (kind === 'stuck' || kind === 'fault') return '';
   const place = kind === 'at' ? [word] : [];
   return [...place, ...(tookMs > 0 ? [`${tookMs.toFixed(0)} ms`] : [])].join(' · ');
+}
+
+export function toldSentence(event: ToldEvent): string {
+  const { told } = page.value;
+  switch (event.kind) {
+    case 'service':
+      return told.service(event.instances, event.network);
+    case 'on-sale':
+      return told.onSale(event.rung, event.stock);
+    case 'load-started':
+      return told.loadStarted(event.name);
+    case 'load-ended':
+      return told.loadEnded(event.name);
+    case 'fault':
+      return told.fault(event.name);
+    case 'healed':
+      return told.healed(event.name, faultWords(event.name));
+    default:
+      return event.text;
+  }
+}
+
+/** The number of faults, where there was a load, and what each load cost. */
+export function costTexts({ verdict }: RunView): string[] {
+  const { faults = {}, loads = [] } = verdict ?? {};
+  const injected = Object.values(faults).reduce((all, times) => all + times, 0);
+  const counted = loads.length > 0 || injected > 0 ? [page.value.faultCount(injected)] : [];
+  return [...counted, ...costSentences(loads, language.value)];
 }

@@ -1,10 +1,9 @@
 /** What is true now, and the code at which the lanes stand. */
 import { notRead, type Reading } from '../../lab/stage/events.ts';
 import { connection } from './api.ts';
+import { ladderRow, type Source } from './built-rows.ts';
 import { clockMs } from './event-log.ts';
-import { ladderRow, type Source } from './ladder-rows.ts';
-import type { LaneView } from './play-model.ts';
-import { nameOfReading, type PlayView } from './play-model.ts';
+import { type LaneView, nameOfReading, type PlayView } from './play-model.ts';
 import { page } from './texts.ts';
 
 const isOfData = ({ id }: Reading): boolean => !['mutex', 'node', 'key'].includes(id);

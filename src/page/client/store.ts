@@ -1,11 +1,12 @@
 /** What the viewer asks for: plays, and runs; and those that the view shows. */
+
 import { computed, effect, signal } from '@preact/signals';
 import { breakName } from '../../lab/by-hand/break-choice.ts';
 import { actOf, lettersMax } from '../../lab/play/letters.ts';
 import { connection, send } from './api.ts';
+import { famousRace, ladderRow, ladderRows, nextRow } from './built-rows.ts';
 import { liveWorld, world } from './event-log.ts';
 import { faultsIn } from './faults.ts';
-import { famousRace, ladderRow, ladderRows, nextRow } from './ladder-rows.ts';
 import {
   buyersIn,
   isOver,

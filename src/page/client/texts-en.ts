@@ -2,8 +2,7 @@
 import type { Arrivals } from '../../lab/by-hand/break-choice.ts';
 import type { LaneName, OutcomeSeen } from '../../lab/play/outcomes.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
-import type { FaultWords } from '../../lab/report/fault-words.ts';
-import { markText } from '../../lab/report/fault-words.ts';
+import { type FaultWords, markText } from '../../lab/report/fault-words.ts';
 import type { PartState, Reading } from '../../lab/stage/events.ts';
 import type { OfferedVerb } from './hand-verbs.ts';
 import type { Wait } from './play-model.ts';
@@ -368,6 +367,37 @@ export const en = {
   laneOf: (lane: string): string => (lane === 'S' ? 'servers' : 'order worker'),
   order: (id: string) => `order …${id.slice(-4)}`,
   perSecond: (sales: number) => String(sales),
+  /** The room, and where a viewer finds nothing. */
+  room: {
+    room: 'Room',
+    roomIs:
+      'Learners play in their own browsers, on vouchers of their own. They cannot stop or kill anything: that stays with you. Everybody in this network who has the code can join. What is sent is not encrypted.',
+    address: 'An address of this machine that the room can reach',
+    open: 'Open the room',
+    close: 'Close the room',
+    code: 'Code',
+    enterCode: 'The code of the room',
+    join: 'Join',
+    here: (here: number, joined: number, most: number) =>
+      `${here} here, ${joined} joined, room for ${most}`,
+    bring: 'Bring the room to a rung',
+    predictions: 'predicted',
+    plays: 'seen, in plays',
+    nobodyYet: 'Nobody has predicted or played here yet.',
+    broke: (broken: number, plays: number) => `${broken} of ${plays} plays broke a promise`,
+    roomIsAt: (rung: string) => `The room is at ${rung}.`,
+    goThere: 'Go there',
+    closed: 'The room is closed.',
+    closedIs:
+      'The instructor has closed it, and every play in it ended. What you predicted and saw stays in this browser. Leave this page open: once the room is open again, it asks for the new code. On a machine of your own, the README says how to begin.',
+    noPage: 'There is no such page.',
+    noPageIs: (path: string) => `Nothing here has the address ${path}.`,
+    instructors: 'This page is for the instructor.',
+    instructorsIs:
+      'What is done here would hit the plays of everybody in the room. The ladder and its races are yours.',
+    toLadder: 'To the ladder',
+    instructorsAlone: 'There is one order worker: the instructor plays this rung.',
+  },
   problem: {
     INSTRUCTORS_ALONE: 'Processes, servers and the order worker are the instructor’s alone.',
     ROOM_FULL: 'The room is full. A place is free two minutes after a learner closes the page.',

@@ -1,4 +1,5 @@
 /** What the page says in the viewer's language. The ladder's own texts are the rest. */
+
 import { computed, signal } from '@preact/signals';
 import { type Language, languages, texts } from '../../texts/texts.ts';
 import { en } from './texts-en.ts';

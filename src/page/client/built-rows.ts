@@ -1,7 +1,7 @@
-/** What the page knows of the ladder: put here by the build (scripts/page.mjs). */
-
+/** The ladder, the drills, the published scoreboard: put here by the build (scripts/page.mjs). */
 import type { RaceChoices } from '../../lab/play/letters.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
+import type { Bilingual } from '../../lab/stage/result.ts';
 import type { CheckName } from '../../service/domain.ts';
 import type { Reason } from '../../service/ladder/reasons.ts';
 import type { Circumstance, Rung } from '../../service/ladder/rung.ts';
@@ -52,8 +52,31 @@ export interface LadderRow {
   readonly orders?: { readonly one: string; readonly orders: number; readonly broken: number };
 }
 
-declare const LADDER_ROWS: readonly LadderRow[];
-export const ladderRows: readonly LadderRow[] = LADDER_ROWS;
+export interface DrillRow {
+  readonly name: string;
+  readonly about: Bilingual;
+}
+
+export interface ScoreRow {
+  readonly rung: RungName;
+  /** By the fault, as `faults`: `✗1`, and the race that plays it; null where it was not played. */
+  readonly safety: readonly ({ readonly mark: string; readonly race: string } | null)[];
+  /** By the outage, as `outages`: `✓ 0.1 +0.0`; empty where it was not played. */
+  readonly outages: readonly string[];
+}
+
+export interface ScoreTable {
+  readonly faults: readonly Circumstance[];
+  readonly outages: readonly string[];
+  readonly rows: readonly ScoreRow[];
+}
+
+declare const BUILT: {
+  readonly ladderRows: readonly LadderRow[];
+  readonly drillRows: readonly DrillRow[];
+  readonly scoreTable: ScoreTable;
+};
+export const { ladderRows, drillRows, scoreTable } = BUILT;
 
 export const ladderRow = (name: string): LadderRow | undefined =>
   ladderRows.find((row) => row.name === name);
