@@ -1,8 +1,10 @@
 /** Before a run: the drills to choose from, the load to choose, and what is predicted. */
+
 import { arrivals, whyNot } from '../../lab/by-hand/break-choice.ts';
 import { connection, isBusy } from './api.ts';
 import { drillRows, ladderRows } from './built-rows.ts';
 import { BeginAgain, PredictCard } from './cards.tsx';
+import { Select } from './controls.tsx';
 import { liveWorld } from './event-log.ts';
 import { type Prediction, predict, predictedVerdicts } from './predictions.ts';
 import { type BreakAddress, Link, type RunAddress, show } from './route.tsx';
@@ -78,24 +80,28 @@ function ChooseBreak({ wanted }: { wanted: BreakAddress }) {
   return (
     <section class="panel predict">
       <p>{words.breakItIs}</p>
-      <Choice
-        {...{ id: 'rung', name: words.rung, value: wanted.rung, options: rungOptions }}
+      <Select
+        data-choose="rung"
+        {...{ name: words.rung, value: wanted.rung, options: rungOptions }}
         onChosen={(rung) => change({ rung })}
       />
-      <Choice
-        {...{ id: 'beside', name: words.beside, value: wanted.beside ?? '' }}
+      <Select
+        data-choose="beside"
+        {...{ name: words.beside, value: wanted.beside ?? '' }}
         options={[['', words.noRungBeside], ...rungOptions]}
         onChosen={(beside) => change({ beside: beside === '' ? undefined : beside })}
       />
-      <Choice
-        {...{ id: 'arrivals', name: words.arrivals, value: wanted.arrivals }}
+      <Select
+        data-choose="arrivals"
+        {...{ name: words.arrivals, value: wanted.arrivals }}
         options={arrivals.map((each) => [each, page.value.arrivals[each]])}
         onChosen={(chosen) =>
           change({ arrivals: arrivals.find((each) => each === chosen) ?? 'steady' })
         }
       />
-      <Choice
-        {...{ id: 'rate', name: words.rate, value: String(wanted.perSecond) }}
+      <Select
+        data-choose="rate"
+        {...{ name: words.rate, value: String(wanted.perSecond) }}
         options={ratesWith(wanted.perSecond).map((rate) => [
           String(rate),
           rate.toLocaleString('en-US'),
@@ -122,34 +128,6 @@ const ratesWith = (wanted: number): number[] =>
   [...new Set([...rates, wanted])].sort((one, other) => one - other);
 
 const rungOptions = ladderRows.map(({ name }) => [name, name] as const);
-
-interface ChoiceProps {
-  readonly id: string;
-  readonly name: string;
-  readonly value: string;
-  /** The value, and its name. */
-  readonly options: readonly (readonly [value: string, name: string])[];
-  readonly onChosen: (value: string) => void;
-}
-
-function Choice({ id, name, value, options, onChosen }: ChoiceProps) {
-  return (
-    <label>
-      {name}{' '}
-      <select
-        data-choose={id}
-        value={value}
-        onChange={({ currentTarget }) => onChosen(currentTarget.value)}
-      >
-        {options.map(([own, text]) => (
-          <option key={own} value={own}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
 
 /** Another run has the lab: nothing begins before it ends. */
 function OtherRun({ wanted }: { wanted: RunAddress }) {

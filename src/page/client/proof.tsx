@@ -84,9 +84,12 @@ function Commands({ of }: { of: PlayView }) {
   );
 }
 
+const sameAs = (of: PlayView) => ({
+  ...{ rung: of.rung, choices: lettersOf(of), stopsEverywhere: of.stopsEverywhere },
+});
+
 async function listen(of: PlayView): Promise<void> {
-  const body = { rung: of.rung, choices: lettersOf(of), stopsEverywhere: of.stopsEverywhere };
-  const sent = await send<Sent>('POST', '/api/commands', body);
+  const sent = await send<Sent>('POST', '/api/commands', sameAs(of));
   if (sent) commands.value = new Map(commands.value).set(of.player, sent);
 }
 
@@ -101,13 +104,8 @@ export function closeProof(): void {
 }
 
 async function playAgain(of: PlayView): Promise<void> {
-  const body = {
-    rung: of.rung,
-    choices: lettersOf(of),
-    stopsEverywhere: of.stopsEverywhere,
-    times: 10,
-  };
-  const counted = await send<{ violated: number; times: number }>('POST', '/api/again', body);
+  const asked = { ...sameAs(of), times: 10 };
+  const counted = await send<{ violated: number; times: number }>('POST', '/api/again', asked);
   if (counted) again.value = new Map(again.value).set(of.player, counted);
 }
 

@@ -1,5 +1,6 @@
 /** A file of recorded events: what it shows first, its cursor, and the list of its races. */
 import { verdictMarks } from './cards.tsx';
+import { Select } from './controls.tsx';
 import { cursor, events, liveWorld, world } from './event-log.ts';
 import { raceKey } from './play-model.ts';
 import { type View, view } from './route.tsx';
@@ -54,18 +55,17 @@ function RaceList() {
   if (!isList || wanted.is !== 'run' || wanted.of !== 'race') return null;
   return (
     <nav class="cursor">
-      <select
+      <Select
+        aria-label={page.value.words.race}
         value={raceKey(wanted)}
-        onChange={({ currentTarget }) => {
-          location.hash = `race-${currentTarget.value}`;
+        options={races.map((race) => [
+          raceKey(race),
+          `${verdictMarks[race.judged?.verdict ?? 'unknown']} ${race.race} · ${race.rung}`,
+        ])}
+        onChosen={(key) => {
+          location.hash = `race-${key}`;
         }}
-      >
-        {races.map((race) => (
-          <option key={raceKey(race)} value={raceKey(race)}>
-            {verdictMarks[race.judged?.verdict ?? 'unknown']} {race.race} · {race.rung}
-          </option>
-        ))}
-      </select>
+      />
     </nav>
   );
 }

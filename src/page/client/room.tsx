@@ -14,6 +14,7 @@ import type { RoomNow, RungTally } from '../room-now.ts';
 import { connection, isLearner, joinRoom, room, send } from './api.ts';
 import { ladderRows } from './built-rows.ts';
 import { predictionText } from './cards.tsx';
+import { Select } from './controls.tsx';
 import { isForLearners, mayPlay } from './faults.ts';
 import { playRung } from './ladder.tsx';
 import { view } from './route.tsx';
@@ -129,27 +130,18 @@ function QrCode({ text }: { text: string }) {
 }
 
 function BringTo({ at }: { at: string }) {
-  const shown = ladderRows.filter(isForLearners);
+  const rungs = ladderRows
+    .filter(isForLearners)
+    .map(({ name, chapter }) => [name, `${chapter} · ${name}`] as const);
   return (
-    <label class="row wrap">
-      {page.value.room.bring}{' '}
-      <select
-        data-bring
-        value={at}
-        onChange={({ currentTarget }) =>
-          void send('POST', '/api/room/at', { rung: currentTarget.value })
-        }
-      >
-        <option value="" disabled>
-          –
-        </option>
-        {shown.map(({ name, chapter }) => (
-          <option key={name} value={name}>
-            {chapter} · {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Select
+      data-bring
+      class="row wrap"
+      name={page.value.room.bring}
+      value={at}
+      options={at === '' ? [['', '–'], ...rungs] : rungs}
+      onChosen={(rung) => void send('POST', '/api/room/at', { rung })}
+    />
   );
 }
 

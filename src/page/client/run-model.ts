@@ -7,7 +7,6 @@ import type {
   ScoredCell,
   StageEvent,
 } from '../../lab/stage/events.ts';
-import type { Bilingual } from '../../lab/stage/result.ts';
 import type { Mark, Second } from '../../lab/stage/seconds.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { msOf, type RaceView } from './play-model.ts';
@@ -67,11 +66,7 @@ function addLocks(before: LocksView | undefined, event: Event<'locks'>): LocksVi
   return { unread, locks, p99Ms, leaseMs, renewed };
 }
 
-export interface RunView {
-  /** `race-dead-holder-redis-atomic` */
-  readonly experiment: string;
-  readonly about: Bilingual;
-  readonly beganAtMs: number;
+export interface RunView extends Event<'started'> {
   readonly told: readonly ToldEvent[];
   /** Each that is over. */
   readonly seconds: readonly Second[];
@@ -90,18 +85,11 @@ export interface RunView {
 }
 
 export function addToRun(run: RunView | undefined, event: StageEvent): RunView | undefined {
-  if (event.kind === 'started') {
-    const { experiment, about } = event;
+  if (event.kind === 'started')
     return {
-      experiment,
-      about,
-      beganAtMs: msOf(event),
-      told: [],
-      seconds: [],
-      zeroMs: undefined,
+      ...{ ...event, told: [], seconds: [], zeroMs: undefined },
       ...{ parts: [], counts: {}, locks: {}, cells: [] },
     };
-  }
   if (!run) return run;
   if (isTold(event)) return { ...run, told: [...run.told, event] };
   if (event.kind === 'second')
@@ -130,7 +118,7 @@ export const seenVerdict = ({
   verdict === 'held' && asClaimed.length > 0 ? 'violated' : verdict;
 
 /** The zero of its clock: when its load began; without a load, when it began itself. */
-export const zeroOf = ({ zeroMs, beganAtMs }: RunView): number => zeroMs ?? beganAtMs;
+export const zeroOf = (run: RunView): number => run.zeroMs ?? msOf(run);
 
 /** The starts and ends of its loads and faults. */
 export function marksOf({ told, zeroMs }: RunView): Mark[] {

@@ -10,6 +10,7 @@ import {
 } from '../../lab/stage/events.ts';
 import { isBusy, send } from './api.ts';
 import { ladderRow } from './built-rows.ts';
+import { stepOf } from './controls.tsx';
 import { endedBy, type OfferedVerb, offeredVerbs, tiersOf } from './hand-verbs.ts';
 import { brokenNames, type LocksView, lockId, mayOutlastLease, type RunView } from './run-model.ts';
 import { isEnding } from './store.ts';
@@ -125,9 +126,7 @@ export async function askForFault(verb: HandVerb, server = ''): Promise<boolean>
 
 /** The arrow keys walk the picture. */
 function walk(event: KeyboardEvent, tiers: readonly (readonly PartState[])[]): void {
-  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[
-    event.key
-  ];
+  const step = stepOf(event);
   const at = tiers.findIndex((each) => each.some(({ name }) => name === selected.value));
   const place = tiers[at]?.findIndex(({ name }) => name === selected.value) ?? 0;
   const tier = tiers[at + (step?.[0] ?? 0)];

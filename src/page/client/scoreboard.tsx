@@ -3,6 +3,7 @@
 import type { ScoredCell } from '../../lab/stage/events.ts';
 import { type ScoreTable, scoreTable } from './built-rows.ts';
 import { verdictMarks } from './cards.tsx';
+import { stepOf } from './controls.tsx';
 import { known } from './predictions.ts';
 import { Link, type RunAddress, wantedBreak } from './route.tsx';
 import { runName } from './store.ts';
@@ -157,16 +158,14 @@ function ScoreCell({ cell: { text, wanted, says } }: { cell: Cell }) {
 
 /** The arrow keys go from cell to cell. */
 function walkCells(event: KeyboardEvent): void {
-  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[
-    event.key
-  ];
+  const step = stepOf(event);
   const cell = event.target instanceof Element && event.target.closest('td');
   if (!step || !cell || !(event.currentTarget instanceof HTMLTableElement)) return;
   const { rows } = event.currentTarget;
   let [row, column] = [(cell.parentElement as HTMLTableRowElement).rowIndex, cell.cellIndex];
   for (;;) {
-    row += step[0] ?? 0;
-    column += step[1] ?? 0;
+    row += step[0];
+    column += step[1];
     const next = rows[row]?.cells[column];
     if (!next) return;
     const link = next.querySelector('a');

@@ -3,6 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { connection } from './api.ts';
+import { Select } from './controls.tsx';
 import { cursor, events, liveWorld } from './event-log.ts';
 import { msOf } from './play-model.ts';
 import { type Moment, momentsOf, zeroOf } from './run-model.ts';
@@ -31,9 +32,10 @@ export function Scrubber() {
   const { run, races } = liveWorld.value;
   usePlaying();
   if (!run) return null;
-  const endMs = events.length > 0 ? Math.max(...events.slice(-50).map(msOf)) : run.beganAtMs;
-  const lengthMs = Math.max(1, endMs - run.beganAtMs);
-  const own = [...races.values()].filter((each) => msOf(each) >= run.beganAtMs);
+  const beganAtMs = msOf(run);
+  const endMs = Math.max(beganAtMs, ...events.slice(-50).map(msOf));
+  const lengthMs = Math.max(1, endMs - beganAtMs);
+  const own = [...races.values()].filter((each) => msOf(each) >= beganAtMs);
   const moments = momentsOf(run, own);
   const atMs = Math.min(endMs, shownMs.value ?? endMs);
   return (
@@ -49,13 +51,13 @@ export function Scrubber() {
           <path
             key={kind}
             class={kind}
-            d={linesOf(moments, kind, (ms) => (1_000 * (ms - run.beganAtMs)) / lengthMs)}
+            d={linesOf(moments, kind, (ms) => (1_000 * (ms - beganAtMs)) / lengthMs)}
           />
         ))}
       </svg>
       <input
         type="range"
-        min={run.beganAtMs}
+        min={beganAtMs}
         max={endMs}
         step="any"
         value={atMs}
@@ -103,19 +105,17 @@ function Controls({ moments, atMs, zeroMs }: ControlsProps) {
       <button type="button" data-run-time onClick={() => play(atMs)}>
         {isPlaying.value ? `∥ ${words.halt}` : `▶ ${words.runTime}`}
       </button>
-      <select
+      <Select
         aria-label={words.speed}
-        value={speed.value}
-        onChange={({ currentTarget }) => {
-          speed.value = Number(currentTarget.value);
+        value={String(speed.value)}
+        options={speeds.map((each) => [
+          String(each),
+          each === 1 ? '1×' : `1/${Math.round(1 / each)}×`,
+        ])}
+        onChosen={(chosen) => {
+          speed.value = Number(chosen);
         }}
-      >
-        {speeds.map((each) => (
-          <option key={each} value={each}>
-            {each === 1 ? '1×' : `1/${Math.round(1 / each)}×`}
-          </option>
-        ))}
-      </select>
+      />
       <BackToLive />
     </div>
   );

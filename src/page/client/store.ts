@@ -198,12 +198,12 @@ export function runName(wanted: RunAddress): string {
 }
 
 /** When the run began that somebody has put away. */
-const putAway = signal(0);
+const putAway = signal('');
 
 /** The view asks again what to play. */
 export function putRunAway(): void {
   const { run } = liveWorld.value;
-  if (run?.over) putAway.value = run.beganAtMs;
+  if (run?.over) putAway.value = run.at;
 }
 
 /** The run that the view shows; another one is of an earlier view. A recording has one. */
@@ -212,7 +212,7 @@ export const shownRun = computed<RunView | undefined>(() => {
   const wanted = view.value;
   if (connection.value === 'recorded') return run;
   const isOfView = wanted.is === 'run' && run?.experiment === runName(wanted);
-  return isOfView && run.beganAtMs !== putAway.value ? run : undefined;
+  return isOfView && run.at !== putAway.value ? run : undefined;
 });
 
 export const shownRace = computed<RaceView | undefined>(() => {
