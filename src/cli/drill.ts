@@ -31,7 +31,7 @@ export const addDrill = command(drillRow, (folders, given) => {
 
 const ofOwnDrill = ['on', 'faults', 'beside', 'arrivals', 'perSecond'] as const;
 
-/** @throws DRILL_HAS_FAULTS, DRILL_INCOMPLETE, DRILL_HAS_NO_SEED, or what is wrong with its load or its faults */
+/** @throws DRILL_HAS_FAULTS, DRILL_INCOMPLETE, DRILL_HAS_NO_SEED; or as its load or its faults */
 function ownDrill(
   given: Given<typeof drillRow.arguments & typeof drillRow.options>,
   used: Database,
