@@ -360,6 +360,10 @@ describe('replacing the generated parts of a file', () => {
   );
 });
 
+test('every rung is named where rungs are chosen', () => {
+  for (const rung of rungNames) expect.soft(read('docs/choosing.md')).toContain(`\`${rung}\``);
+});
+
 test('every circumstance has its line on the page of the ladder', () => {
   const [, section = ''] = read('docs/ladder.md').split('## The circumstances\n');
   const [table = ''] = section.split('\n## ');
