@@ -83,28 +83,33 @@ describe('the end of a lease', () => {
     };
     return { redis, ended };
   };
-  const end = async (leftMs: number, lives: number, isSure = false, hasService = true) => {
+  type Case = [leftMs: number, lives: number, isSure?: boolean, hasService?: boolean];
+  const end = async (
+    withinMs: number,
+    ...[leftMs, lives, isSure = false, hasService = true]: Case
+  ) => {
     const { redis, ended } = redisWith(leftMs, lives);
     const stage = {
       ...stageOf({}, async () => async () => {}),
       connections: { redis: () => redis },
     };
     const of = { lockService: { servers: ['redis-main'], needed: 1 } };
-    const lease = { key: 'lock', isSure, withinMs: 40 };
+    const lease = { key: 'lock', isSure, withinMs };
     const came = await leaseEnds(stage as unknown as Stage, hasService ? of : {}, lease);
     return [came, ended.length];
   };
 
-  test.each([
-    ['is seen when its key is gone', end(900, 1), 'lease-over', 0],
-    ['is the time of a lease, without a key', end(-2, 0), 'time-passes', 0],
-    ['did not come when the key is renewed', end(900, 1e9), 'still-locked', 0],
-    ['never comes without an expiry', end(-1, 1e9, true), 'no-lease', 0],
-    ['never comes without a server that has the lock', end(900, 1e9, true, false), 'no-lease', 0],
-    ['comes at once when its owner is dead', end(900, 1e9, true), 'lease-over', 1],
-    ['is waited for when Redis has more than a lease', end(9_999, 1e9, true), 'still-locked', 0],
-  ])('%s', async (_, played, came, ended) => {
-    expect(await played).toEqual([came, ended]);
+  test.each<[string, Case, string, number]>([
+    ['is seen when its key is gone', [900, 1], 'lease-over', 0],
+    ['is the time of a lease, without a key', [-2, 0], 'time-passes', 0],
+    ['did not come when the key is renewed', [900, 1e9], 'still-locked', 0],
+    ['never comes without an expiry', [-1, 1e9, true], 'no-lease', 0],
+    ['never comes without a server that has the lock', [900, 1e9, true, false], 'no-lease', 0],
+    ['comes at once when its owner is dead', [900, 1e9, true], 'lease-over', 1],
+    ['is waited for when Redis has more than a lease', [9_999, 1e9, true], 'still-locked', 0],
+  ])('%s', async (_, given, came, ended) => {
+    const withinMs = came === 'lease-over' ? 10_000 : 40; // It comes, however busy the machine is.
+    expect(await end(withinMs, ...given)).toEqual([came, ended]);
   });
 
   const step = (come: () => Promise<StepEffect>, inject: (fault: Fault) => Promise<Undo>) =>
