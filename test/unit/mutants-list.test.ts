@@ -1,4 +1,4 @@
-/** docs/mutants.md says which test watches which defence. A stale list: `npm run docs:mutants`. */
+/** docs/proof.md says which test watches which defence. A stale list: `npm run docs:mutants`. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type MutantName, mutantNames, mutants } from '../../src/lab/mutants/mutants.ts';
@@ -37,8 +37,8 @@ test('every mutant has the test that watches it, and most of these are in `npm t
   expect(short.length).toBeGreaterThan(watched.length / 3);
 });
 
-test('docs/mutants.md is as `npm run docs:mutants` writes it', async () => {
-  const page = new URL('../../docs/mutants.md', import.meta.url).pathname;
+test('docs/proof.md is as `npm run docs:mutants` writes it', async () => {
+  const page = new URL('../../docs/proof.md', import.meta.url).pathname;
   const fresh = replaceParts(readFileSync(page, 'utf8'), {
     watched: [...head, ...rows].join('\n'),
   });

@@ -25,8 +25,8 @@ test.each<readonly [string, Change]>([...ofCode, ...ofLocks])(
   },
 );
 
-test('the run in docs/mutants.md has a row for each, with its defence, fault and check', () => {
-  const docs = readFileSync(new URL('../../docs/mutants.md', import.meta.url), 'utf8');
+test('the run in docs/proof.md has a row for each, with its defence, fault and check', () => {
+  const docs = readFileSync(new URL('../../docs/proof.md', import.meta.url), 'utf8');
   const rows = docs.match(/^\| `.*$/gm)?.map((line) => line.split(' | ').slice(0, 4).join(' | '));
   const wanted = all.map(
     ([name, { defence, trial, turnsRed }]) =>

@@ -69,7 +69,7 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     [join(root, 'docs', 'zh', 'course.md')]: courseTables('zh'),
     [join(root, 'docs', 'drills.md')]: drillParts(runsFolder),
     [join(root, 'docs', 'conformance.md')]: tablePart(runsFolder, 'conformance'),
-    [join(root, 'docs', 'mutants.md')]: mutantPart(runsFolder),
+    [join(root, 'docs', 'proof.md')]: mutantPart(runsFolder),
     [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
   };
 }
