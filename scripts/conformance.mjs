@@ -1,5 +1,5 @@
 // `npm run conformance -- [LOCK...] [--json] [--markdown]`: what our Redis locks and other packages
-// do with dead, hung and slow masters. docs/conformance.md explains it.
+// do with dead, hung and slow masters. docs/library.md explains it.
 import './on-node.mjs';
 
 await import('../test/conformance/main.ts');

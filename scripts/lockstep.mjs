@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const at = (path) => new URL(path, import.meta.url);
 if (!existsSync(at('./built.mjs'))) {
-  console.error('This package has the locks and the pipeline only: docs/as-a-library.md. The lab,');
+  console.error('This package has the locks and the pipeline only: docs/library.md. The lab,');
   console.error('and this command, are in a checkout of Lockstep: run `npx lockstep` there.');
   process.exit(2);
 }

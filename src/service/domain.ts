@@ -89,7 +89,6 @@ export function resourceOf(
 
 export type OrderStatus = 'queued' | 'confirmed' | 'failed';
 
-/** Why nothing was sold. */
 export const refusalReasons = [
   // k6/lib/census.js counts them by these names.
   'sold-out',
@@ -106,6 +105,7 @@ export const refusalReasons = [
   'queue-full',
   'not-ready',
 ] as const;
+/** Why nothing was sold. */
 export type RefusalReason = (typeof refusalReasons)[number];
 
 /** The result of an attempt. A timeout after a write was sent is `unknown`, never `refused`. */

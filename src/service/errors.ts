@@ -5,6 +5,7 @@
  */
 import { didYouMean } from './spelling.ts';
 
+/** An error with a code for programs. */
 export class LockstepError extends Error {
   readonly code: string;
 

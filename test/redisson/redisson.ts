@@ -46,7 +46,7 @@ async function fetchJars(): Promise<void> {
   else renameSync(fresh, jars);
 }
 
-/** Where JVMs use `tryLock(wait, unit)` on a fair lock: see docs/redisson.md. */
+/** Where JVMs use `tryLock(wait, unit)` on a fair lock: see docs/library.md. */
 const shortTurns: StormKey = {
   rung: 'redis-fair',
   key: 'redis-fair-short-turns',

@@ -10,7 +10,13 @@ import { scriptOf } from '../../src/lab/by-hand/fault-script.ts';
 import { raceNames } from '../../src/lab/play/schedules.ts';
 import { rungsWithOrders } from '../../src/lab/play/set-up.ts';
 import { courseTables } from '../../src/lab/report/course-tables.ts';
-import { generatedParts, replaceParts, tableParts } from '../../src/lab/report/docs.ts';
+import {
+  exportParts,
+  generatedParts,
+  replaceParts,
+  tableParts,
+} from '../../src/lab/report/docs.ts';
+import { libraryEntries } from '../../src/lab/report/export-table.ts';
 import { playedMarkdown, raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
 import { publishedRows } from '../../src/lab/report/published.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
@@ -242,7 +248,7 @@ test('the documents together name commands and scripts', () => {
 
 test('the programs of the page about the library are the examples that a test runs', () => {
   const examples = filesIn('examples', '.mjs').map((file) => read(file).replace(/^\/\/.*\n/, ''));
-  const blocks = [...read('docs/as-a-library.md').matchAll(/```js\n(.*?)```/gs)];
+  const blocks = [...read('docs/library.md').matchAll(/```js\n(.*?)```/gs)];
   expect(blocks.length).toBe(2);
   for (const [, program] of blocks) expect(examples).toContain(program);
 });
@@ -325,6 +331,16 @@ describe('the generated tables', () => {
   ] as const)('of %s are those of docs/data/course.json', (path, language) => {
     const text = read(path);
     expect(replaceParts(text, courseTables(language))).toBe(text);
+  });
+
+  test('of docs/library.md are those of the exports', async () => {
+    const text = read('docs/library.md');
+    expect(replaceParts(text, exportParts())).toBe(text);
+    for (const entry of libraryEntries) {
+      const library: object = await import(`../../src/service/exports/${entry}.ts`);
+      for (const name of Object.keys(library))
+        expect(exportParts()[entry]).toContain(`\`${name}\``);
+    }
   });
 
   test('have a place in every file that `npm run docs` writes', () => {

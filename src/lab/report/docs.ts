@@ -14,6 +14,7 @@ import { rungsWithOrders } from '../play/set-up.ts';
 import type { Result } from '../stage/result.ts';
 import { apiMarkdown } from './api-markdown.ts';
 import { courseTables } from './course-tables.ts';
+import { exportsMarkdown, libraryEntries } from './export-table.ts';
 import { fullCells } from './figure-rows.ts';
 import {
   circumstancesMarkdown,
@@ -68,7 +69,10 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     [join(root, 'docs', 'course.md')]: courseTables('en'),
     [join(root, 'docs', 'zh', 'course.md')]: courseTables('zh'),
     [join(root, 'docs', 'drills.md')]: drillParts(runsFolder),
-    [join(root, 'docs', 'conformance.md')]: tablePart(runsFolder, 'conformance'),
+    [join(root, 'docs', 'library.md')]: {
+      ...exportParts(),
+      ...tablePart(runsFolder, 'conformance'),
+    },
     [join(root, 'docs', 'proof.md')]: mutantPart(runsFolder),
     [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
   };
@@ -99,6 +103,10 @@ export const tableParts = (): Parts => ({
   'promises-zh': promisesMarkdown('zh'),
   'circumstances-zh': circumstancesMarkdown('zh'),
 });
+
+/** The tables of docs/library.md. */
+export const exportParts = (): Parts =>
+  Object.fromEntries(libraryEntries.map((entry) => [entry, exportsMarkdown(entry)]));
 
 /** The Markdown of the command with this name. */
 function tablePart(runsFolder: string, name: string): Parts {

@@ -1,6 +1,6 @@
 /**
  * `import { … } from 'lockstep/locks'`: the locks that hold, for a program of your own. Each is
- * made from your clients and its options; docs/as-a-library.md says what each promises.
+ * made from your clients and its options; docs/library.md says what each promises.
  */
 export { LeaseLost, LockServiceUnavailable, LockstepError, OptionInvalid } from '../errors.ts';
 export {

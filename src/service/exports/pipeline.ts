@@ -20,6 +20,7 @@ export type { Delivery, Discard, Handle, Hooks, Poison } from '../queues/order-q
 export type { Order, Outcome, RefusalReason, StreamGroupOptions };
 export { OptionInvalid, PurchaseInvalid };
 
+/** What `salePipeline` takes beside its client. */
 export interface PipelineOptions extends StreamGroupOptions {
   /** Before every key; nothing without it. It has no braces: those of the keys name their slot. */
   readonly keyPrefix?: string;
@@ -37,6 +38,7 @@ export interface Sale {
   readonly endTime: Date;
 }
 
+/** Sells in Redis, and delivers the orders. */
 export interface SalePipeline {
   /**
    * Before the first purchase. A further call with the same sale changes nothing: every process may
@@ -87,7 +89,7 @@ export const clientOptions = {
 } as const;
 
 /**
- * One for each client.
+ * A pipeline on your client: one for each client.
  * @param redis with `clientOptions`; a consumer makes a copy of it.
  * @throws OptionInvalid
  */

@@ -18,7 +18,7 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Also for `await using lease = …`, which releases it at the end of the block. */
+/** What an owner holds until its release, or the end of the block with `await using lease = …`. */
 export interface Lease extends AsyncDisposable {
   /** Aborts, with LeaseLost as its reason, once another owner may have the lock. */
   readonly signal: AbortSignal;
@@ -45,6 +45,7 @@ export interface Lease extends AsyncDisposable {
   release(): Promise<void>;
 }
 
+/** What every lock is: it gives leases of resources. */
 export interface Lock {
   /** The owner may acquire it again. The owner is an async context: see `asOneOwner`. */
   readonly reentrant?: true;
@@ -70,6 +71,7 @@ export const defaultAnswerMs = 500;
 export const defaultKeyPrefix = 'lock:';
 export const defaultLeaseMs = 10_000;
 
+/** What `using` takes beside the work. */
 export interface UsingOptions extends AcquireOptions {
   /**
    * Called when a release failed. The result of the work stands, and the lease expires by itself.

@@ -25,6 +25,7 @@ export interface Master {
   readonly lock: Lock;
 }
 
+/** What `multiLock` takes beside its masters. */
 export interface MultiLockOptions {
   /** How long the answers of all masters may take after the wait, in milliseconds; 500. */
   readonly answerMs?: number;

@@ -41,6 +41,7 @@ const queueOf = (key: string) => [
 ];
 const now = () => String(Date.now()); // By the clients' clocks, as in Redisson.
 
+/** What `redisFairLock` takes beside its client. */
 export interface FairOptions extends RedissonOptions, SubscriberOptions {
   /**
    * How long the lock is kept free for the waiter whose turn it is; 300,000 ms without it, as in

@@ -24,6 +24,7 @@ const longestPauseMs = 2_000;
 /** Further entries are not counted as in hand. */
 const pendingMax = 10_000;
 
+/** How a consumer reads the stream. */
 export interface StreamGroupOptions {
   /** Most orders in one delivery; 500 without it. */
   readonly batchSize?: number;

@@ -18,6 +18,7 @@ import { type Owned, Ownership, type Terms } from './ownership.ts';
 import { Turns } from './turns.ts';
 import { Watchdog } from './watchdog.ts';
 
+/** What a lock that renews its leases takes beside its client. */
 export interface RedissonOptions extends Omit<RedisLockOptions, 'leaseMs'> {
   /** The lease of an acquire that names none, renewed every third of it; 30,000 ms without it. */
   readonly watchdogMs?: number;

@@ -8,6 +8,7 @@ import { tellWaiting } from '../../trace/waiting.ts';
 import type { AcquireOptions, Lease } from '../lock.ts';
 import { inTime, keepUnlessAborted, timeLeft } from './deadlines.ts';
 
+/** What a lock that waits for messages takes beside its client. */
 export interface SubscriberOptions {
   /**
    * The connection that subscribes. Without it the lock's client is duplicated when the first
