@@ -11,6 +11,7 @@ import { raceNames } from '../../src/lab/play/schedules.ts';
 import { rungsWithOrders } from '../../src/lab/play/set-up.ts';
 import { courseTables } from '../../src/lab/report/course-tables.ts';
 import {
+  drillList,
   exportParts,
   generatedParts,
   replaceParts,
@@ -331,6 +332,11 @@ describe('the generated tables', () => {
   ] as const)('of %s are those of docs/data/course.json', (path, language) => {
     const text = read(path);
     expect(replaceParts(text, courseTables(language))).toBe(text);
+  });
+
+  test('of docs/drills.md are those of the drills', () => {
+    const text = read('docs/drills.md');
+    expect(replaceParts(text, { drills: drillList() })).toBe(text);
   });
 
   test('of docs/library.md are those of the exports', async () => {

@@ -52,6 +52,7 @@ export const acceptedIsNotSold: Drill = {
     en: 'a fault at every hop of an order, on every queue: what was accepted, and what is sold',
     zh: '每种队列上，订单的每一跳都出一次故障：接受了什么，卖出了什么',
   },
+  takesMinutes: 7,
   play: async (stage) => judgeHops(await tryQueues(stage, [...queueRungs, ...outsiderNames], hops)),
 };
 

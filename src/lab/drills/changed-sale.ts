@@ -44,6 +44,7 @@ export const changedSale: Drill = {
     en: 'an operator pauses and changes a sale while instances and workers die',
     zh: '实例和订单消费者不断宕机时，运营人员暂停并修改秒杀',
   },
+  takesMinutes: 1,
   async play(stage, options) {
     await stage.serve(changedShape);
     const playNext = (number: number, seed: number) =>

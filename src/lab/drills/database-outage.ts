@@ -41,7 +41,7 @@ const signs = {
   behind: '"status":"degraded","unanswered":[],"readOnly":[]',
 } as const;
 
-interface Row extends Omit<Expected, 'name'> {
+interface Row extends Omit<Expected, 'name'>, Pick<Drill, 'takesMinutes'> {
   readonly faultOf: (database: string) => Fault;
   /** What /readyz must say meanwhile. */
   readonly sign: string;
@@ -62,7 +62,7 @@ export const mysqlAway = drillOf(
     en: 'MySQL is stopped while lua-stream sells: sales go on, and all is recorded afterwards',
     zh: 'lua-stream 下单时 MySQL 停止：继续成交，之后全部入库',
   },
-  { ...short, faultOf: stopServer, sign: signs.unanswered },
+  { takesMinutes: 1, ...short, faultOf: stopServer, sign: signs.unanswered },
 );
 
 export const mysqlReadOnly = drillOf(
@@ -70,7 +70,7 @@ export const mysqlReadOnly = drillOf(
     en: 'MySQL is read-only while lua-stream sells: orders wait, /readyz says so, none is lost',
     zh: 'lua-stream 下单时 MySQL 只读：订单等待，/readyz 会说明，一个也不丢',
   },
-  { ...short, faultOf: readOnlyDatabase, sign: signs.readOnly },
+  { takesMinutes: 1, ...short, faultOf: readOnlyDatabase, sign: signs.readOnly },
 );
 
 export const mysqlFull = drillOf(
@@ -78,7 +78,14 @@ export const mysqlFull = drillOf(
     en: 'MySQL has no space for an order while lua-stream sells: orders wait, none is lost',
     zh: 'lua-stream 下单时 MySQL 没有空间写订单：订单等待，一个也不丢',
   },
-  { ...short, faultOf: fullDatabase, sign: signs.behind, forMsMin: 10_000, settings: watched },
+  {
+    takesMinutes: 1,
+    ...short,
+    faultOf: fullDatabase,
+    sign: signs.behind,
+    forMsMin: 10_000,
+    settings: watched,
+  },
 );
 
 /** Three or four hundred orders need it. */
@@ -90,6 +97,7 @@ export const redisFull = drillOf(
     zh: 'MySQL 停到等待的订单占满 Redis：恢复后自动排空，一个也不丢',
   },
   {
+    takesMinutes: 1,
     ...{ faultOf: stopServer, sign: signs.unanswered, forMsMin: 15_000, settings: claimed },
     around: limitMemory('redis-main', moreBytes),
     expects: drains,

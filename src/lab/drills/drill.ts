@@ -8,7 +8,10 @@ export interface DrillOptions {
   readonly minutes: number;
 }
 
-export type Drill = Experiment<DrillOptions>;
+export interface Drill extends Experiment<DrillOptions> {
+  /** With the usual options, on two cores, the start of the lab included: to the next half. */
+  readonly takesMinutes: number;
+}
 
 /**
  * Sales one after the other: for so long, and so many at least.

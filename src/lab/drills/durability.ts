@@ -40,6 +40,7 @@ export const durability: Drill = {
     en: 'Redis killed, without power, or replaced: the accepted orders that each durability loses',
     zh: 'Redis 被杀、断电或被替换：每种持久化设置丢失的已受理订单',
   },
+  takesMinutes: 1.5,
   play: (stage, options) => endureAll(stage, cells, options),
 };
 

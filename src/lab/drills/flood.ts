@@ -26,6 +26,7 @@ export const floodDrill: Drill = {
     en: 'one address floods the service while others buy',
     zh: '一个地址用请求淹没服务，其他人照常购买',
   },
+  takesMinutes: 1,
   async play(stage, { minutes, seed }) {
     await stage.serve(floodShape);
     const eachMs = Math.max(leastMs, (minutes * 60_000) / floodRequests.length);

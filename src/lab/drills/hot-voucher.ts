@@ -39,6 +39,7 @@ export const hotVoucher: Drill = {
     en: 'instances die while the buckets of a hot voucher lend each other their last units',
     zh: '热门券的分桶互相借出最后几张时，实例死去',
   },
+  takesMinutes: 1,
   async play(stage, options) {
     await stage.serve(hotShape);
     const playNext = (number: number, seed: number) =>

@@ -41,6 +41,7 @@ export const hungMaster: Drill = {
     en: 'one of three masters hangs while 50 wait for a lock, under redlock and multilock',
     zh: '50 个请求等锁时，三个主节点之一挂起：redlock 和 multilock',
   },
+  takesMinutes: 0.5,
   async play(stage, { seed }) {
     await stage.serve(defaultShape);
     const crowds: Crowd[] = [];

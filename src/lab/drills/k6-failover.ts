@@ -48,6 +48,7 @@ export const k6Failover: Drill = {
     en: 'k6/failover.js while redis-main, an instance and nginx are stopped, paused and killed',
     zh: 'k6/failover.js 运行时，redis-main、一个实例和 nginx 被停止、暂停、杀死',
   },
+  takesMinutes: 1,
   async play(stage, options) {
     await stage.serve(defaultShape);
     const attempts: K6Attempt[] = [];

@@ -45,6 +45,7 @@ export const killStorm: Drill = {
     en: 'kills and pauses of every part of the service while lua-stream sells',
     zh: 'lua-stream 下单时，服务的每个部分被杀死或暂停',
   },
+  takesMinutes: 1,
   async play(stage, { seed, minutes }) {
     await stage.serve(stormShape);
     const purchases = await plan(stage, seed, minutes * 60 * perSecond);

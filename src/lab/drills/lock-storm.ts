@@ -16,6 +16,7 @@ export const lockStormDrill: Drill = {
     en: 'redis-reentrant and redis-fair: three processes want the same locks while connections are cut, scripts forgotten, processes stopped and killed, and Redis is killed and restarted',
     zh: 'redis-reentrant 和 redis-fair：三个进程争同样的锁，同时断开连接、忘记脚本、停止和杀死进程、杀死并重启 Redis',
   },
+  takesMinutes: 1,
 
   async play(stage, { seed, minutes }) {
     const kinds = [ourContenders(3, stormKeys)];

@@ -42,8 +42,9 @@ export interface RaceDrill extends Drill {
   readonly plays: Plays;
 }
 
-export const raceDrill = (about: Bilingual, plays: Plays): RaceDrill => ({
+export const raceDrill = (about: Bilingual, takesMinutes: number, plays: Plays): RaceDrill => ({
   about,
+  takesMinutes,
   plays,
   async play(stage, { seed, minutes }) {
     await stage.serve(raceDrillShape);

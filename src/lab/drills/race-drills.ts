@@ -7,6 +7,7 @@ export const raceDrills = {
       en: 'a replica without the lock is promoted, under redis-reentrant, multilock and redlock',
       zh: '没有锁的副本被提升：redis-reentrant、multilock、redlock',
     },
+    1,
     [
       { race: 'stale-promotion', rung: 'redis-reentrant' },
       { race: 'stale-promotion', rung: 'multilock' },
@@ -19,6 +20,7 @@ export const raceDrills = {
       en: 'the owner stands still past its lease, on seven rungs: five locks, a fence and a unique key',
       zh: '持有者停住超过租约，在七个方案上：五种锁、栅栏令牌、唯一索引',
     },
+    1.5,
     [
       { race: 'paused-holder', rung: 'redis-reentrant' },
       { race: 'paused-holder', rung: 'redis-atomic' },
@@ -35,6 +37,7 @@ export const raceDrills = {
       en: 'a master restarts without its data, at once or after a lease, under redlock and multilock',
       zh: '一个主节点数据丢失后重启，立刻或过一个租约之后：redlock 和 multilock',
     },
+    1,
     [
       { race: 'restart-empty', rung: 'redlock' },
       { race: 'restart-empty-delayed', rung: 'redlock' },
@@ -47,6 +50,7 @@ export const raceDrills = {
       en: 'a session of ZooKeeper expires while its owner is paused, or cut off; the server restarts',
       zh: '持有者暂停或断网时 ZooKeeper 会话过期；服务器重启',
     },
+    1,
     [
       { race: 'paused-holder', rung: 'zookeeper' },
       { race: 'holder-cut-off', rung: 'zookeeper' },
@@ -60,6 +64,7 @@ export const raceDrills = {
       en: 'too many masters answer too late, or not at all, under multilock and redlock',
       zh: '太多主节点响应太慢或没有响应：multilock 和 redlock',
     },
+    1,
     [
       { race: 'servers-slow', rung: 'redlock' },
       { race: 'servers-slow', rung: 'multilock' },
@@ -73,6 +78,7 @@ export const raceDrills = {
       en: 'a sale longer than its lease: without a watchdog, with one, and with one that is cut off',
       zh: '业务比租约长：没有看门狗，有看门狗，看门狗被断网',
     },
+    1,
     [
       { race: 'lease-expires-during-sale', rung: 'redis-atomic', phase: 'slow sale' },
       { race: 'lease-expires-during-sale', rung: 'redis-reentrant', phase: 'slow sale' },
@@ -85,6 +91,7 @@ export const raceDrills = {
       en: 'the lock servers forget every script (SCRIPT FLUSH), under redis-reentrant and redlock',
       zh: '锁服务器忘记所有脚本（SCRIPT FLUSH）：redis-reentrant 和 redlock',
     },
+    1,
     [
       { race: 'scripts-forgotten', rung: 'redis-reentrant' },
       { race: 'scripts-forgotten', rung: 'redlock' },

@@ -26,6 +26,7 @@ export const stopMasters: Drill = {
     en: '1, 2 and 3 lock servers stopped and started while multilock, redlock, redis-atomic sell',
     zh: 'multilock、redlock、redis-atomic 下单时，停止并启动 1、2、3 个锁服务器',
   },
+  takesMinutes: 1,
   async play(stage, { seed, minutes }) {
     const targets = rungs.map((rung) => {
       const plans = outagesOf(lockServiceOf(rung), 'stopped', seed);

@@ -37,6 +37,7 @@ export const waitingRoom: Drill = {
     en: 'users wait in line for a sale while instances, workers and Redis die',
     zh: '用户在等候室排队时，实例、订单消费者和 Redis 不断宕机',
   },
+  takesMinutes: 1,
   async play(stage, options) {
     await stage.serve(waitingShape);
     const playNext = (_: number, seed: number) => playSale(stage, seed);

@@ -50,6 +50,7 @@ export const workersScaleOut: Drill = {
     en: '1, 2, 4 order workers on 4 shards; one dies with orders in hand, and others record them',
     zh: '4 个分片上 1、2、4 个订单消费者；其中一个拿着订单宕机，其他的替它入库',
   },
+  takesMinutes: 1,
   play: (stage, options) => scaleOut(stage, [1, 2, 4], options),
 };
 

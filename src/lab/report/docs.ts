@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeApi } from '../../service/http/described-api.ts';
 import type { Language } from '../../texts/texts.ts';
-import type { DrillName } from '../drills/drills.ts';
+import { type DrillName, drillNames, drills } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import { rungsWithOrders } from '../play/set-up.ts';
 import type { Result } from '../stage/result.ts';
@@ -68,7 +68,7 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     ...benchmarkParts(runsFolder),
     [join(root, 'docs', 'course.md')]: courseTables('en'),
     [join(root, 'docs', 'zh', 'course.md')]: courseTables('zh'),
-    [join(root, 'docs', 'drills.md')]: drillParts(runsFolder),
+    [join(root, 'docs', 'drills.md')]: { drills: drillList(), ...drillParts(runsFolder) },
     [join(root, 'docs', 'library.md')]: {
       ...exportParts(),
       ...tablePart(runsFolder, 'conformance'),
@@ -140,6 +140,15 @@ function ordersPart(runsFolder: string): Parts {
   const rows = whole.rows.map(([rung, ...cells]) => [`\`${rung}\``, ...cells]);
   const table = markdownTable([whole.head, ...rows]);
   return { 'all-orders': [table, measuredBy(whole.command, whole.verdict)].join('\n\n') };
+}
+
+/** Every drill, with the link to its part of docs/drills.md. */
+export function drillList(): string {
+  const rows = drillNames.map((name) => {
+    const { about, takesMinutes } = drills[name];
+    return [`[${name}](#${name})`, about.en, takesMinutes];
+  });
+  return markdownTable([['drill', 'what happens', 'minutes'], ...rows]);
 }
 
 function drillParts(runsFolder: string): Parts {

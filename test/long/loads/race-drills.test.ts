@@ -13,7 +13,7 @@ describe.each(Object.entries(raceDrills))('%s', (_, { about, plays }) => {
   const [first] = plays;
 
   test(`is as the ladder claims: ${first.race} on ${first.rung}`, async () => {
-    const drill = raceDrill(about, [first]);
+    const drill = raceDrill(about, 1, [first]);
     const { facts: _, ...result } = await playIn(lab(), drill, { seed: 1, minutes: 0.05 }, 60_000);
     const text = resultText(result);
     expect(result, text).toMatchObject({ verdict: 'held', reasons: [] });

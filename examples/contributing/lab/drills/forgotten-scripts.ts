@@ -13,6 +13,7 @@ export const forgottenScripts: Drill = {
     en: 'Redis forgets its scripts while lua-stream sells: nobody may notice',
     zh: 'lua-stream 销售期间 Redis 忘记所有脚本：没有人应该察觉',
   },
+  takesMinutes: 0.5,
   async play(stage, { seed }) {
     await stage.serve({ instances: 2, balancer: 'nginx' });
     const voucherId = await stage.putOnSale({ title: 'forgotten-scripts', stock: users, rung });
