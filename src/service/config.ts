@@ -194,7 +194,7 @@ const Environment = z.object({
   HISTORY_FOLDER: z.string().default(''),
   /**
    * How order ids are made: in memory with a leased worker id, or counted in Redis
-   * (docs/order-ids.md).
+   * (docs/design.md).
    */
   ORDER_IDS: z.enum(['snowflake', 'redis-worker']).default('snowflake'),
   LOCK_WAIT_MS: milliseconds.default(3_000),

@@ -1,6 +1,6 @@
 /**
  * The contract of a generator of order ids: 64 bits, unique over all processes, as decimal strings.
- * docs/order-ids.md compares the generators.
+ * docs/design.md compares the generators.
  */
 export interface OrderIds {
   /**
