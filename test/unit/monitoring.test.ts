@@ -39,11 +39,15 @@ test.each([alertsFile, 'containers/monitoring/dashboard.json', 'docs/deployment.
   },
 );
 
-test('the docs name every metric, and every alert', () => {
+test('the docs name every metric, and every alert with what to do', () => {
   const docs = read('docs/deployment.md');
   const known = namesIn('docs/deployment.md');
   expect(metrics.filter((name) => !known.includes(name))).toEqual([]);
-  for (const { alert } of alerts) expect(docs).toContain(`| \`${alert}\` |`);
+  for (const { alert, annotations } of alerts) {
+    const row = docs.split('\n').find((line) => line.startsWith(`| \`${alert}\` | `));
+    expect(row, alert).toContain(` | ${annotations['action']} | `);
+    expect(row, alert).toMatch(/\]\([^)]+\) \|$/); // And where more about it stands.
+  }
 });
 
 describe('an alert', () => {
