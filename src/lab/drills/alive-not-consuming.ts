@@ -63,7 +63,7 @@ export const aliveNotConsuming: Drill = {
     en: 'masters frozen and killed, no Redis, a silent network, no consumer group, a hung worker',
     zh: '主节点冻结或被杀、没有 Redis、网络沉默、没有消费组、消费者挂起',
   },
-  takesMinutes: 1,
+  takesMinutes: 1.5,
   async play(stage, { minutes, seed }) {
     const forMs = minutes < 1 ? noRedisMs.short : noRedisMs.long;
     const loads: Played<Incident>[] = [];

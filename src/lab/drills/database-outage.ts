@@ -97,7 +97,7 @@ export const redisFull = drillOf(
     zh: 'MySQL 停到等待的订单占满 Redis：恢复后自动排空，一个也不丢',
   },
   {
-    takesMinutes: 1,
+    takesMinutes: 0.5,
     ...{ faultOf: stopServer, sign: signs.unanswered, forMsMin: 15_000, settings: claimed },
     around: limitMemory('redis-main', moreBytes),
     expects: drains,

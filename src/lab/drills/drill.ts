@@ -9,7 +9,7 @@ export interface DrillOptions {
 }
 
 export interface Drill extends Experiment<DrillOptions> {
-  /** With the usual options, on two cores, the start of the lab included: to the next half. */
+  /** About, to the half: with the usual options, on two cores, the start of the lab included. */
   readonly takesMinutes: number;
 }
 

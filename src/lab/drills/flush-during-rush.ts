@@ -31,7 +31,7 @@ export const flushDuringRush: Drill = {
     en: 'redis-main loses every key while lua-stream sells, and is rebuilt: what is lost, counted',
     zh: 'lua-stream 下单时 redis-main 丢失所有 key 并重建：丢了什么，逐一计数',
   },
-  takesMinutes: 1,
+  takesMinutes: 0.5,
   async play(stage, { seed }) {
     await stage.serve(flushShape);
     const title = `flush-during-rush, seed ${seed}`;

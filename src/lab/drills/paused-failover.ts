@@ -45,7 +45,7 @@ export const pausedFailover: Drill = {
     en: 'an operator pauses a sale, and the master of Redis dies before its replica has the pause',
     zh: '运营人员暂停秒杀，副本还没有收到，Redis 主库就宕机',
   },
-  takesMinutes: 0.5,
+  takesMinutes: 1,
   async play(stage) {
     const failovers: Failover[] = [];
     const facts = [];

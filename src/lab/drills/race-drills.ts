@@ -7,7 +7,7 @@ export const raceDrills = {
       en: 'a replica without the lock is promoted, under redis-reentrant, multilock and redlock',
       zh: '没有锁的副本被提升：redis-reentrant、multilock、redlock',
     },
-    1,
+    0.5,
     [
       { race: 'stale-promotion', rung: 'redis-reentrant' },
       { race: 'stale-promotion', rung: 'multilock' },
@@ -20,7 +20,7 @@ export const raceDrills = {
       en: 'the owner stands still past its lease, on seven rungs: five locks, a fence and a unique key',
       zh: '持有者停住超过租约，在七个方案上：五种锁、栅栏令牌、唯一索引',
     },
-    1.5,
+    1,
     [
       { race: 'paused-holder', rung: 'redis-reentrant' },
       { race: 'paused-holder', rung: 'redis-atomic' },
@@ -37,7 +37,7 @@ export const raceDrills = {
       en: 'a master restarts without its data, at once or after a lease, under redlock and multilock',
       zh: '一个主节点数据丢失后重启，立刻或过一个租约之后：redlock 和 multilock',
     },
-    1,
+    0.5,
     [
       { race: 'restart-empty', rung: 'redlock' },
       { race: 'restart-empty-delayed', rung: 'redlock' },
@@ -50,7 +50,7 @@ export const raceDrills = {
       en: 'a session of ZooKeeper expires while its owner is paused, or cut off; the server restarts',
       zh: '持有者暂停或断网时 ZooKeeper 会话过期；服务器重启',
     },
-    1,
+    1.5,
     [
       { race: 'paused-holder', rung: 'zookeeper' },
       { race: 'holder-cut-off', rung: 'zookeeper' },
