@@ -28,8 +28,7 @@ import {
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { askAnother } from '../../src/service/http/another-instance.ts';
 import { problem } from '../../src/service/http/problems.ts';
-import { someFolder } from '../support/basics.ts';
-import { httpServer } from '../support/client.ts';
+import { httpServer, someFolder } from '../support/basics.ts';
 import { ownPorts } from '../support/servers.ts';
 
 const listening = (answer: RequestListener) =>

@@ -5,8 +5,8 @@ import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJ
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { isServiceError } from '../../src/service/errors.ts';
 import { tokenReader } from '../../src/service/http/tokens.ts';
-import { withCode } from '../support/basics.ts';
-import { call, deploymentSecret, httpServer, putOnSale, tokenFor } from '../support/client.ts';
+import { httpServer, withCode } from '../support/basics.ts';
+import { call, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { deploy } from '../support/service-process.ts';
 

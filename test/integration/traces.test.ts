@@ -10,7 +10,8 @@ import {
   tracePurchase,
   traceRecording,
 } from '../../src/service/trace/traces.ts';
-import { deploymentSecret, httpServer } from '../support/client.ts';
+import { httpServer } from '../support/basics.ts';
+import { deploymentSecret } from '../support/client.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { deploy } from '../support/service-process.ts';
 

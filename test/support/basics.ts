@@ -1,5 +1,8 @@
-/** What needs no server: folders, codes of errors, logs, order ids, clocks. */
+/** What needs no server of the lab: folders, HTTP, codes of errors, logs, order ids, clocks. */
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type Logger, pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
 import type { Stretch } from '../../src/service/order-ids/worker-id.ts';
@@ -10,6 +13,24 @@ export function someFolder(): string {
   const folder = newDataFolder();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+interface HttpServer {
+  readonly server: Server;
+  readonly port: number;
+  readonly url: string;
+}
+
+/** On loopback, until the test is over. */
+export async function httpServer(answer: RequestListener): Promise<HttpServer> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { server, port, url: `http://127.0.0.1:${port}` };
 }
 
 /** For `toThrow`: an error of the service or the lab, by its code. */

@@ -1,8 +1,4 @@
 /** Those who use a service: an operator and users, with tokens that it reads. */
-
-import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { labTokenSecret } from '../../src/service/config.ts';
@@ -123,24 +119,6 @@ export const { get, post, operate, buy, place, confirmed } = clientOf(
   ownLab.baseUrl,
   labTokenSecret,
 );
-
-interface HttpServer {
-  readonly server: Server;
-  readonly port: number;
-  readonly url: string;
-}
-
-/** On loopback, until the test is over. */
-export async function httpServer(answer: RequestListener): Promise<HttpServer> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { server, port, url: `http://127.0.0.1:${port}` };
-}
 
 export interface Stream {
   readonly answer: Response;

@@ -1,8 +1,7 @@
 /** When the figures of a benchmark count, and when a target is missed. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { bucketsReport, faultsOfEnd } from '../../src/lab/benchmarks/bucket-benchmark.ts';
 import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
 import { faultsOfSale, legitimateRefusals } from '../../src/lab/benchmarks/faults-of-figures.ts';
@@ -30,6 +29,7 @@ import { spreadOf, spreadOfKnown } from '../../src/lab/benchmarks/spread.ts';
 import { fallen, judgeTarget } from '../../src/lab/benchmarks/targets.ts';
 import { blocksText } from '../../src/lab/report/result-text.ts';
 import { ladder, rungNames } from '../../src/service/ladder/rungs.ts';
+import { someFolder } from '../support/basics.ts';
 import { cpu, cpuOf, exactly, measured } from './bench-figures.ts';
 import { tooWide } from './terminal.ts';
 
@@ -144,8 +144,7 @@ describe('a target', () => {
   });
 
   test('is read from the file of an earlier run, and from no other file', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = someFolder();
     const file = join(folder, 'bench.json');
     const targets = [judgeTarget(least, spreadOf([0.5, 0.6]), 2), judgeTarget(most, null, 2)];
     writeFileSync(file, JSON.stringify({ targets, seconds: 1 }));

@@ -1,8 +1,7 @@
 /** `bench --beside`: what it is told about another service, and when its figures count. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   besideReport,
   faultsOfSeller,
@@ -13,7 +12,7 @@ import type { Measured } from '../../src/lab/benchmarks/measure.ts';
 import { readOtherService } from '../../src/lab/benchmarks/other-service.ts';
 import { spreadOf } from '../../src/lab/benchmarks/spread.ts';
 import { blocksText } from '../../src/lab/report/result-text.ts';
-import { withCode } from '../support/basics.ts';
+import { someFolder, withCode } from '../support/basics.ts';
 import { cpuOf, exactly, measured } from './bench-figures.ts';
 import { tooWide } from './terminal.ts';
 
@@ -36,8 +35,7 @@ describe('the description of another service', () => {
   };
 
   function describeIt(description: unknown, tokens = 'one\ntwo\n'): string {
-    const folder = mkdtempSync(join(tmpdir(), 'beside-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = someFolder();
     writeFileSync(join(folder, 'tokens.txt'), tokens);
     const file = join(folder, 'beside.json');
     const text = typeof description === 'string' ? description : JSON.stringify(description);

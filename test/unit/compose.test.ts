@@ -221,6 +221,7 @@ test('k6 has the version of set-up, and every setting that its scripts read', ()
   const names = scripts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name));
   expect(names).toContain('WORK_MS');
   expect(Object.keys(lab['k6']?.environment ?? {})).toEqual(expect.arrayContaining(names));
+  for (const name of names) expect(read('scripts/k6.mjs')).toContain(`'${name}'`);
 });
 
 describe('the image', () => {

@@ -1,22 +1,16 @@
 /** containers/healthy.sh: what the health of a container depends on. */
-import { once } from 'node:events';
 import { utimesSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { someFolder } from '../support/basics.ts';
+import { describe, expect, test } from 'vitest';
+import { httpServer, someFolder } from '../support/basics.ts';
 
 /** An instance that answers `status`. @returns its port */
 async function instanceThatAnswers(status: number): Promise<string> {
-  const server = createServer((request, response) => {
+  const { port } = await httpServer((request, response) => {
     response.writeHead(request.url === '/readyz' ? status : 404).end();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return String((server.address() as AddressInfo).port);
+  return String(port);
 }
 
 async function healthy(given: Readonly<Record<string, string>>) {

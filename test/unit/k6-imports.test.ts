@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { refusalReasons } from '../../src/service/domain.ts';
+import { purchaseAnswers } from '../../src/service/http/routes/orders.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 const scripts = ['k6', 'k6/lib', 'bench'].flatMap((folder) =>
@@ -39,8 +39,9 @@ test('every name that a script of k6 imports from another is exported there', ()
 test('the census counts every refusal of the service under its own name', () => {
   const census = readFileSync(join(root, 'k6/lib/census.js'), 'utf8');
   const [, list = ''] = /^const refusals = \[([^\]]+)\];/m.exec(census) ?? [];
-  expect([...list.matchAll(/'([^']+)'/g)].map(([, name]) => name)).toEqual([
-    ...refusalReasons,
-    ...['too-many-requests', 'overloaded', 'pass-required'], // Before the sale is asked.
-  ]);
+  const codes = ([403, 409, 410, 429, 503] as const).flatMap((status) =>
+    purchaseAnswers[status].description.split(', '),
+  );
+  const counted = [...list.matchAll(/'([^']+)'/g)].map(([, name]) => name);
+  expect([...counted, 'forbidden', 'outcome-unknown'].toSorted()).toEqual(codes.toSorted());
 });

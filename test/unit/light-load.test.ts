@@ -1,18 +1,13 @@
 /** The load generator of an open model, against a server of its own. */
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import type { RequestListener } from 'node:http';
+import { expect, test } from 'vitest';
 import { lightLoad } from '../../src/lab/benchmarks/light-load.ts';
+import { httpServer } from '../support/basics.ts';
 
 const { signal } = new AbortController();
 
-async function urlOf(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/vouchers/9/orders`;
-}
+const urlOf = async (listener: RequestListener) =>
+  `${(await httpServer(listener)).url}/vouchers/9/orders`;
 
 const headersOf = (count: number) => Array.from({ length: count }, (_, index) => `Bearer ${index}`);
 

@@ -1,14 +1,11 @@
 /** The loads of a stage, against a service that is played here. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { emitter } from '../../src/lab/stage/events.ts';
 import { Stage } from '../../src/lab/stage/stage.ts';
 import type { Purchase } from '../../src/lab/workload/steady-purchases.ts';
+import { httpServer } from '../support/basics.ts';
 
-let server: Server;
 let isSilent: boolean;
 let events: string[];
 let interruption: AbortController;
@@ -16,25 +13,18 @@ let stage: Stage;
 
 beforeEach(async () => {
   isSilent = false;
-  server = createServer((_, response) => {
+  const { url: baseUrl } = await httpServer((_, response) => {
     if (isSilent) return;
     response.writeHead(202, { 'content-type': 'application/json', 'x-instance': 'api-1' });
     response.end(JSON.stringify({ id: '9' }));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const lab = { baseUrl: `http://127.0.0.1:${port}`, tokenSecret: 'x'.repeat(32) };
+  const lab = { baseUrl, tokenSecret: 'x'.repeat(32) };
   events = [];
   interruption = new AbortController();
   const emit = emitter([({ kind }) => events.push(kind)]);
   stage = new Stage(lab as unknown as Lab, interruption.signal, emit);
 });
-afterEach(async () => {
-  await stage.end();
-  server.closeAllConnections();
-  server.close();
-});
+afterEach(() => stage.end());
 
 const purchase = (user: number): Purchase => ({
   ...{ voucherId: '1', userId: String(user), requestId: `r-${user}` },

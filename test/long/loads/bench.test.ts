@@ -6,7 +6,7 @@ import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { compileCopy } from '../../../src/lab/mutants/change.ts';
 import { instancesByDefault } from '../../../src/service/config.ts';
-import { httpServer } from '../../support/client.ts';
+import { httpServer } from '../../support/basics.ts';
 import { newDataFolder } from '../../support/data-home.ts';
 import { copySources } from '../../support/source-copy.ts';
 

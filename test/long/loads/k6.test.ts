@@ -1,12 +1,11 @@
 /** The k6 scripts as people run them: they pass where promises hold, and fail where they break. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { purchaseAnswers } from '../../../src/service/http/routes/orders.ts';
-import { httpServer, tokenFor } from '../../support/client.ts';
+import { describe, expect, test } from 'vitest';
+import { httpServer, someFolder } from '../../support/basics.ts';
+import { tokenFor } from '../../support/client.ts';
 import { lacksK6 } from '../../support/k6.ts';
 import { ownLab, theLab } from '../../support/own-lab.ts';
 
@@ -145,8 +144,7 @@ describe.skipIf(lacksK6)('what cannot be judged is refused at once', () => {
 describe.skipIf(lacksK6)('a load that is interrupted', () => {
   /** Ctrl-C after the first sales. */
   async function interrupted(script: string, settings: Settings) {
-    const folder = mkdtempSync(join(tmpdir(), 'lockstep-k6-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = someFolder();
     const args = ['scripts/k6.mjs', `k6/${script}`, '--quiet', '--out', 'json'];
     const env = { BASE_URL: '', LOCKSTEP_LAB: ownLab.folder, SUMMARY_FOLDER: folder, ...settings };
     const running = execa('node', args, { env, reject: false, detached: true });
@@ -178,8 +176,7 @@ describe.skipIf(lacksK6)('a load that is interrupted', () => {
 
 describe.skipIf(lacksK6)('a load from two generators', () => {
   test('has one voucher, and one verdict when both have ended', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'lockstep-k6-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = someFolder();
     const args = ['dist/cli/lockstep.js', 'voucher', 'lua-stream', '--stock', '100', '--json'];
     const { stdout } = await execa('node', args, { env: { LOCKSTEP_LAB: ownLab.folder } });
     const { id: VOUCHER_ID } = JSON.parse(stdout) as { id: string };
@@ -230,8 +227,7 @@ describe.skipIf(lacksK6)('the latency', () => {
 
 describe.skipIf(lacksK6)('ready tokens', () => {
   test('sell where the secret is not known: an operator’s, and a file of users’', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'lockstep-tokens-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = someFolder();
     const TOKENS_FILE = join(folder, 'users.txt');
     const users = Array.from({ length: 21 }, (_, index) => tokenFor(String(index + 1), 'user'));
     writeFileSync(TOKENS_FILE, (await Promise.all(users)).join('\n'));
@@ -362,14 +358,9 @@ describe.skipIf(lacksK6)('failover.js', () => {
 });
 
 describe.skipIf(lacksK6)('npm run k6', () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'lockstep-k6-'));
-  });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
   test('prints a summary that fits 80 columns, and passes options to k6', async () => {
     const settings = { RUNG: 'check-then-insert', WORK_MS: '50', USERS: '20' };
+    const folder = someFolder();
     const file = join(folder, 'of-k6.json');
     const SUMMARY_FOLDER = join(folder, 'summary');
     const { stdout } = await k6(
@@ -396,31 +387,8 @@ describe.skipIf(lacksK6)('npm run k6', () => {
   });
 
   test('says in one line that the lab is not running', async () => {
-    const { exitCode, stderr } = await k6('rush.js', { LOCKSTEP_LAB: folder });
+    const { exitCode, stderr } = await k6('rush.js', { LOCKSTEP_LAB: someFolder() });
     expect(stderr).toMatch(/^The lab is not running: .*npm run up.*$/);
     expect(exitCode).toBe(2);
-  });
-});
-
-describe('the sources', () => {
-  const read = (path: string) => readFileSync(path, 'utf8');
-  const scripts = readdirSync('k6', { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.js'))
-    .map((file) => read(join('k6', file)));
-
-  test('count every refusal of a purchase', () => {
-    const others = ['forbidden', 'outcome-unknown'];
-    const codes = ([403, 409, 410, 429, 503] as const)
-      .flatMap((status) => purchaseAnswers[status].description.split(', '))
-      .filter((code) => !others.includes(code));
-    expect(codes.length).toBeGreaterThan(5);
-    for (const code of codes) expect(read('k6/lib/census.js')).toContain(`'${code}'`);
-  });
-
-  test('read no setting that a container would not get', () => {
-    const pattern = /(?:__ENV\.|(?:number|positive|setting)\(\s*')([A-Z0-9_]+)/g;
-    const names = scripts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name));
-    expect(names).toContain('ANSWER_SECONDS');
-    for (const name of names) expect(read('scripts/k6.mjs')).toContain(`'${name}'`);
   });
 });
