@@ -105,19 +105,6 @@ describe('a dead letter', () => {
     expect((await audited()).verdict).toBe('held');
   });
 
-  test('of an earlier version is read too', async () => {
-    const old = ['orderId', '5', 'voucherId', sale.id, 'userId', '7', 'reason', 'undeliverable'];
-    await sale.redis.xadd(sale.keys.dead, '*', ...old);
-    await sale.redis.xadd(sale.keys.dead, '*', 'reason', 'malformed', 'cause', 'x', 'orderId', '6');
-    const { letters, total } = await list(10);
-    expect(total).toBe(2);
-    expect(letters).toMatchObject([
-      { reason: 'undeliverable', orderId: '5', userId: '7', isOwnerKnown: true },
-      { reason: 'malformed', cause: 'x', orderId: '6', isOwnerKnown: false },
-    ]);
-    expect(letters[0]).not.toHaveProperty('deliveries');
-  });
-
   test('is listed with those of all shards, the oldest first, and no more than were asked for', async () => {
     const sharded = await twoShards();
     const [first = '', second = ''] = sharded.saleKeys.shards.map(({ dead }) => dead);

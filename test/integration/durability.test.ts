@@ -84,17 +84,6 @@ test('a backup that reads a master as a replica does is none of its replicas', a
   await agreeOnDurability(connections, quiet);
 });
 
-test('no service starts on a Redis that evicts keys', async () => {
-  const { url: REDIS_URL } = await startOwnRedis();
-  const connections = await opened({ REDIS_URL });
-  await agreeOnDurability(connections, quiet);
-  await connections.redis('admin').config('SET', 'maxmemory-policy', 'allkeys-lru');
-  await expect(agreeOnDurability(connections, quiet)).rejects.toMatchObject({
-    code: 'DURABILITY_TOO_WEAK',
-    message: expect.stringContaining(': maxmemory-policy is allkeys-lru, and must be noeviction. '),
-  });
-});
-
 test('an instance whose Redis stops to sync is not ready, and says what is wrong', async () => {
   const { url: REDIS_URL } = await startOwnRedis();
   const connections = await opened({ REDIS_URL });

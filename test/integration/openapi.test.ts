@@ -2,7 +2,7 @@
  * The OpenAPI document is complete: every answer that a route gives, with any token, with any id,
  * with and without a store, is one that the document lists.
  */
-import { describe, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { deploymentSecret, openSale, tokenFor } from '../support/client.ts';
 import { testConnections } from '../support/connections.ts';
 import { type Instance, instanceWithout, openInstance } from '../support/instance.ts';
@@ -105,46 +105,21 @@ test.each(['nothing', 'MySQL', 'Redis'] as const)(
   },
 );
 
-describe.each([
+test.each([
   ['0', false],
   ['1', true],
-])('with LAB=%s', (LAB, isOffered) => {
-  const appOf = async () => {
-    const production = LAB === '0' ? { TOKEN_SECRET: deploymentSecret } : {};
-    const connections = testConnections({ LAB, ...production });
-    return { connections, ...(await openInstance(connections)) };
-  };
-
-  test(`the document offers lab options: ${isOffered}`, async () => {
-    const { app, connections } = await appOf();
-    const text = await (await app.request('/openapi.json')).text();
-    expect(text).toContain('"NewVoucher"');
-    expect(text.includes('LabOptions') || text.includes('"lab"')).toBe(isOffered);
-    const token = await tokenFor('1', 'operator', connections.config.TOKEN_SECRET);
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const body = JSON.stringify(openSale({ lab: { workMs: 1 } }));
-    const answer = await app.request('/vouchers', { method: 'POST', headers, body });
-    expect(answer.status).toBe(isOffered ? 201 : 400);
-  });
-
-  test('every operation has its name, its tag and its security', async () => {
-    const { app } = await appOf();
-    const document = (await (await app.request('/openapi.json')).json()) as {
-      paths: Record<string, Record<string, Record<string, unknown>>>;
-      tags: { name: string }[];
-    };
-    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
-    const names = operations.map(({ operationId }) => operationId);
-    const some = ['createVoucher', 'buy', 'getOrder', 'watchOrder'];
-    expect(names).toEqual(expect.arrayContaining(some));
-    expect(new Set(names).size).toBe(operations.length);
-    const tags = document.tags.map(({ name }) => name);
-    for (const operation of operations) {
-      expect(operation['summary'], String(operation['operationId'])).toMatch(/^[A-Z].{5,}[^.]$/);
-      expect(tags).toEqual(expect.arrayContaining(operation['tags'] as string[]));
-      expect(operation['security']).toBeDefined();
-    }
-  });
+])('with LAB=%s, the document offers lab options: %s', async (LAB, isOffered) => {
+  const production = LAB === '0' ? { TOKEN_SECRET: deploymentSecret } : {};
+  const connections = testConnections({ LAB, ...production });
+  const { app } = await openInstance(connections);
+  const text = await (await app.request('/openapi.json')).text();
+  expect(text).toContain('"NewVoucher"');
+  expect(text.includes('LabOptions') || text.includes('"lab"')).toBe(isOffered);
+  const token = await tokenFor('1', 'operator', connections.config.TOKEN_SECRET);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const body = JSON.stringify(openSale({ lab: { workMs: 1 } }));
+  const answer = await app.request('/vouchers', { method: 'POST', headers, body });
+  expect(answer.status).toBe(isOffered ? 201 : 400);
 });
 
 test('the document is made once for all requests', async () => {

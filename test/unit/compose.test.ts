@@ -190,12 +190,6 @@ describe.each([
   });
 });
 
-test('nginx never sends a purchase twice', () => {
-  const template = read('nginx/lockstep.conf.template').replaceAll(/#.*$/gm, '');
-  expect(template).toContain('proxy_next_upstream ');
-  expect(template).not.toContain('non_idempotent');
-});
-
 test('the secrets of a deployment have no default', () => {
   expect(read('docker-compose.yml')).toMatch(/^ {2}TOKEN_SECRET: \$\{TOKEN_SECRET:\?/m);
   expect(read('docker-compose.yml')).not.toContain(labTokenSecret);

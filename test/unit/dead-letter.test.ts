@@ -28,4 +28,8 @@ test('the letter of an order has its reason and its deliveries, where these are 
 test('a letter of an earlier version is read: its reason is the last field', () => {
   const entry = ['orderId', '5', 'voucherId', '12', 'userId', '7', 'reason', 'undeliverable'];
   expect(readLetter(entry)).toEqual({ reason: 'undeliverable', entry });
+  const malformed = ['reason', 'malformed', 'cause', 'x', 'orderId', '6'];
+  expect(readLetter(malformed)).toEqual({
+    ...{ reason: 'malformed', cause: 'x', entry: ['orderId', '6'] },
+  });
 });

@@ -137,6 +137,10 @@ test.each([
   ["drill --on redlock --faults '1 heal' --seed 7", 'DRILL_HAS_NO_SEED'],
   ["drill --on redlock --beside redlock --faults '1 heal'", 'NOT_BESIDE'],
   ["drill --on redlock --arrivals k6 --per-second 201 --faults '1 heal'", 'K6_TOO_FAST'],
+  ['break redlock --beside redlock', 'NOT_BESIDE'],
+  ['break redlock --beside fenced --arrivals k6', 'NOT_BESIDE'],
+  ['break redlock --beside fair --arrivals k6', 'UNKNOWN_RUNG'],
+  ['break redlock --arrivals k6 --per-second 201', 'K6_TOO_FAST'],
 ])('`%s` is refused: %s', async (words, code) => {
   await expect(repeatOf(words)).rejects.toMatchObject({ code });
 });
