@@ -75,22 +75,6 @@ test('a fence that is counted in Redis grows, and comes again when Redis has los
   await write(forgotten[1] ?? expect.unreachable());
 });
 
-test('a lease whose fence MySQL cannot give is released, and the error names the resource', async () => {
-  const connections = testConnections({ MYSQL_URL: 'mysql://nobody@127.0.0.1:1/none' });
-  let released = 0;
-  const free: Lock = {
-    acquire: async () =>
-      endlessLease(async () => {
-        released += 1;
-      }),
-  };
-  const acquired = fencedLock(free, connections.mysql()).acquire('seat', { waitMs: 0 });
-  const error: unknown = await acquired.catch((cause: unknown) => cause);
-  expect(error).toBeInstanceOf(LockServiceUnavailable);
-  expect(String(error)).toContain('The lock on seat is not available');
-  expect(released).toBe(1);
-});
-
 test('the newest fence writes, and an older one never', async () => {
   const pool = testConnections().mysql();
   const resource = someResource();

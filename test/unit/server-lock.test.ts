@@ -69,6 +69,8 @@ test('a lease without a fence is released, and the missing fence is the error', 
   const acquire = async () => lease(release);
   const lock = withFence({ acquire }, () => Promise.reject(noFence), {});
   const refusal = lock.acquire('seat', { waitMs: 0 });
-  await expect(refusal).rejects.toMatchObject({ cause: noFence });
+  const named = { message: expect.stringContaining('The lock on seat is not available') };
+  await expect(refusal).rejects.toBeInstanceOf(LockServiceUnavailable);
+  await expect(refusal).rejects.toMatchObject({ ...named, cause: noFence });
   expect(release).toHaveBeenCalledTimes(1);
 });

@@ -1,7 +1,7 @@
-/** A stop has a deadline: a store that never answers must not keep the process. */
-import { pino } from 'pino';
+/** When a stop is overdue; test/integration/stop-overdue.test.ts has what becomes of it. */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { endOnceOverdue } from '../../src/service/processes/stop-deadline.ts';
+import { quiet } from '../support/basics.ts';
 
 const drainMs = 1_000;
 const overdueMs = drainMs + 4_000;
@@ -13,11 +13,10 @@ afterEach(() => {
 });
 
 function stopped() {
-  const lines: string[] = [];
   const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
   const stop = new AbortController();
-  endOnceOverdue(stop.signal, drainMs, pino({}, { write: (line) => void lines.push(line) }));
-  return { stop, exit, lines };
+  endOnceOverdue(stop.signal, drainMs, quiet);
+  return { stop, exit };
 }
 
 test('a process that runs is not ended, and a stop may take its drain and some time more', () => {
@@ -37,14 +36,4 @@ test('the exit code of a process that is stuck stays', () => {
   stop.abort();
   vi.advanceTimersByTime(overdueMs);
   expect(exit.mock.calls).toEqual([[75]]);
-});
-
-test('a stop that takes longer ends the process, and says what was open', () => {
-  const { stop, exit, lines } = stopped();
-  stop.abort();
-  vi.advanceTimersByTime(overdueMs);
-  expect(exit.mock.calls).toEqual([[1]]);
-  expect(JSON.parse(lines.join(''))).toMatchObject({
-    ...{ event: 'stop-overdue', withinMs: overdueMs, open: expect.any(Array) },
-  });
 });

@@ -82,16 +82,6 @@ describe.each([
     await end();
   });
 
-  test('answers a repeated request with the order it has', async () => {
-    const { vouchers, buy, inventory } = await startSale(settings(), 5);
-    for (const voucher of vouchers) {
-      const first = await buy(voucher, '7', 'once');
-      expect(first).toMatchObject({ kind: 'accepted' });
-      expect(await buy(voucher, '7', 'once')).toEqual(first);
-      expect(await inventory.remaining(voucher)).toBe(4);
-    }
-  });
-
   test('gives another consumer what a killed consumer had taken, on every shard', async () => {
     const sale = await startSale(settings(), 5);
     await sellOut(sale);
