@@ -13,6 +13,7 @@ import {
   type Subscription,
 } from '../../src/service/locks/shared/release-notifications.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
+import { ladderLock } from '../support/locks.ts';
 import { startOwnRedis } from '../support/servers.ts';
 
 let redis: Redis;
@@ -136,4 +137,16 @@ test('the connection that subscribes ends with its client, and says nothing of a
   await waitUntil('both connections', 10_000, areReady);
   client.disconnect();
   await waitUntil('its end', waitMs, () => opened[0]?.status === 'end');
+});
+
+test('beside a key without an expiry, a waiter sleeps until its time is over', async () => {
+  const { url } = await startOwnRedis();
+  const connections = testConnections({ REDIS_URL: url, ORDER_DURABILITY: 'everysec' });
+  const own = connections.redis('admin');
+  const lock = ladderLock('redis-message', connections);
+  await connections.ready();
+  await own.set('lock:seat', 'of nobody');
+  expect(await lock.acquire('seat', { waitMs: 500 })).toBeNull();
+  const stats = await own.info('commandstats');
+  expect(Number(/^cmdstat_pttl:calls=(\d+)/m.exec(stats)?.[1])).toBeLessThan(5);
 });

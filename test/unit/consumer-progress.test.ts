@@ -1,6 +1,7 @@
-/** A consumer that makes progress, told from one that only seems to. */
+/** A consumer that makes progress, told from one that only seems to, and from a full MySQL. */
 import { expect, test } from 'vitest';
 import { ConsumerProgress } from '../../src/service/orders/consumer-progress.ts';
+import { FullMysql } from '../../src/service/orders/full-mysql.ts';
 
 /** A consumer that has been looked at, when this entry waited longest. */
 function consumerAt(oldest: string | null): ConsumerProgress {
@@ -57,4 +58,22 @@ test('a consumer is busy until it has settled its orders, or none waits any more
   turns(progress, 0, 0);
   expect(progress.look(null)).toBe(true);
   expect(progress.isBusy).toBe(false);
+});
+
+const newsForMs = 100;
+
+test('MySQL is full from its refusal of an order, until the next news is due', () => {
+  const full = new FullMysql(newsForMs);
+  expect(full.isLasting(0)).toBe(false);
+  full.seen(0);
+  expect([full.isLasting(0), full.isLasting(99), full.isLasting(100)]).toEqual([true, true, false]);
+  full.seen(200);
+  expect(full.isLasting(299)).toBe(true);
+});
+
+test('MySQL is not full any more once it has recorded an order', () => {
+  const full = new FullMysql(newsForMs);
+  full.seen(0);
+  full.over();
+  expect(full.isLasting(1)).toBe(false);
 });

@@ -1,8 +1,11 @@
-/** A lock whose server is slow or fails: an answer in time, and errors that name the resource. */
+/**
+ * A lock whose server is slow or fails: an answer in time, and errors that name the resource. The
+ * work that was done under it stands, also when the release fails.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { LeaseLost, LockServiceUnavailable } from '../../src/service/errors.ts';
-import type { Lease } from '../../src/service/locks/lock.ts';
+import { type Lease, type Lock, using } from '../../src/service/locks/lock.ts';
 import { endlessLease, timedLease } from '../../src/service/locks/shared/leases.ts';
 import { serverLock } from '../../src/service/locks/shared/server-lock.ts';
 import { withFence } from '../../src/service/locks/shared/with-fence.ts';
@@ -73,4 +76,24 @@ test('a lease without a fence is released, and the missing fence is the error', 
   await expect(refusal).rejects.toBeInstanceOf(LockServiceUnavailable);
   await expect(refusal).rejects.toMatchObject({ ...named, cause: noFence });
   expect(release).toHaveBeenCalledTimes(1);
+});
+
+const broken = new Error('the release failed');
+const unreleasable: Lock = { acquire: async () => lease(() => Promise.reject(broken)) };
+
+test('a result stands when the release fails, and the failure is reported', async () => {
+  const reported: unknown[] = [];
+  const options = { waitMs: 0, onReleaseFailed: (error: unknown) => reported.push(error) };
+  expect(await using(unreleasable, 'any', options, async () => 'sold')).toBe('sold');
+  expect(reported).toEqual([broken]);
+});
+
+test('an error is not hidden by a release that fails as well', async () => {
+  const work = () => Promise.reject(new Error('sold nothing'));
+  await expect(using(unreleasable, 'any', { waitMs: 0 }, work)).rejects.toThrow('sold nothing');
+});
+
+test('without a lease, the work does not run', async () => {
+  const taken: Lock = { acquire: async () => null };
+  expect(await using(taken, 'any', { waitMs: 0 }, () => Promise.reject(broken))).toBeNull();
 });
