@@ -14,10 +14,9 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { getRequestListener } from '@hono/node-server';
-import { execa } from 'execa';
 import { Hono } from 'hono';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { programPath, startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
 import {
   barePath,
   type NginxOptions,
@@ -122,13 +121,6 @@ test('an instance on a Unix socket that was killed refuses the connection: nothi
 });
 
 describe('nginx', () => {
-  test('finds its configuration in order', async () => {
-    const folder = someFolder();
-    const server = nginxServer(folder, 17_900, [17_901, 17_902, 17_903, 17_904]);
-    await server.prepare?.();
-    await execa(programPath('nginx'), ['-t', ...server.program().args]);
-  });
-
   test('never sends a purchase twice when the instance vanishes, and says that the outcome is unknown', async () => {
     const vanish: RequestListener = ({ socket }) => void socket.destroy();
     const [one, two] = [await watched(vanish), await watched(vanish)];
