@@ -95,8 +95,7 @@ function racesOn(rung) {
     });
 }
 
-/** @returns what the page knows of the ladder (src/page/client/built-rows.ts) */
-export function ladderRows() {
+function ladderRows() {
   const [counted, sales] = ['orders', 'sales'].map(published);
   return rungNames.map((name) => {
     const rung = rungNamed(name);
@@ -116,8 +115,8 @@ export function ladderRows() {
   });
 }
 
-/** @returns what was published (src/page/client/built-rows.ts) */
-export function scoreboard() {
+/** What was published. */
+function scoreTable() {
   const marks = published('scoreboard');
   const outages = outageFaults.map(({ name }) => name);
   const races = racesOf({ rungs: scoredRungs, faults: safetyFaults });
@@ -134,20 +133,18 @@ export function scoreboard() {
   return { faults: safetyFaults, outages, rows };
 }
 
-/** @returns the drills (src/page/client/built-rows.ts) */
-const drillRows = () => drillNames.map((name) => ({ name, about: drills[name].about }));
+/** @returns what the page has of the lab's tables (src/page/client/built-rows.ts) */
+export const builtRows = () => ({
+  ladderRows: ladderRows(),
+  drillRows: drillNames.map((name) => ({ name, about: drills[name].about })),
+  scoreTable: scoreTable(),
+});
 
 async function bundle() {
   process.env.NODE_ENV = 'production'; // Set-up may run inside a test, which has another.
   await build({
     ...{ root: from, configFile: false, logLevel: 'warn' },
-    define: {
-      BUILT: JSON.stringify({
-        ladderRows: ladderRows(),
-        drillRows: drillRows(),
-        scoreTable: scoreboard(),
-      }),
-    },
+    define: { BUILT: JSON.stringify(builtRows()) },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
       ...{ outDir: to, emptyOutDir: true, target: ['chrome110', 'firefox115'] },

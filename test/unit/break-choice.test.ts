@@ -1,5 +1,5 @@
 /** What is chosen before a sale is broken: what can be played, its name, and its address. */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   type BreakChoice,
   breakName,
@@ -7,10 +7,8 @@ import {
   rungsOfBreak,
   whyNot,
 } from '../../src/lab/by-hand/break-choice.ts';
+import '../support/built-rows.ts';
 
-// The build puts them into the page (scripts/page.mjs).
-const ladderRows = ['redlock', 'fenced', 'lua-stream'].map((name) => ({ name, races: [] }));
-vi.stubGlobal('BUILT', { ladderRows, drillRows: [] });
 const { addressOf, viewAt } = await import('../../src/page/client/route.tsx');
 
 const choice: BreakChoice = { rung: 'redlock', arrivals: 'steady', perSecond: 100, minutes: 60 };

@@ -1,20 +1,15 @@
 /** What the build tells the page of the ladder: it shows real lines, and the counts of the docs. */
 import { readFileSync } from 'node:fs';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { type RaceName, schedules } from '../../src/lab/play/schedules.ts';
 import { rungsWithOrders } from '../../src/lab/play/set-up.ts';
 import { outageFaults, safetyFaults } from '../../src/lab/scoreboard/columns.ts';
-import type { LadderRow, ScoreTable, Source } from '../../src/page/client/built-rows.ts';
+import type { Source } from '../../src/page/client/built-rows.ts';
 import type { PlayView, Row } from '../../src/page/client/play-model.ts';
 import { rungNames } from '../../src/service/ladder/rungs.ts';
+import { built } from '../support/built-rows.ts';
 
-// From dist/, as the build has it: `npm run build` is before every test.
-const module = '../../scripts/page.mjs';
-const { ladderRows, scoreboard } = (await import(module)) as {
-  ladderRows: () => LadderRow[];
-  scoreboard: () => ScoreTable;
-};
-const rows = ladderRows();
+const { ladderRows: rows, scoreTable } = built;
 
 test('the page has every rung of the ladder, in its order', () => {
   expect(rows.map(({ name }) => name)).toEqual(rungNames);
@@ -53,7 +48,7 @@ const lineOf = ({ file, line }: Source): string =>
   readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split('\n')[line - 1] ?? '';
 
 test('the scoreboard has every cell that docs/scoreboard.md has, and each cell the race that plays it', () => {
-  const { faults, outages, rows: scored } = scoreboard();
+  const { faults, outages, rows: scored } = scoreTable;
   const text = readFileSync(new URL('../../docs/scoreboard.md', import.meta.url), 'utf8');
   const played = Number(/(\d+) cells played/.exec(text)?.[1]);
   const cells = scored.flatMap((row) => [...row.safety, ...row.outages]).filter(Boolean);
@@ -87,8 +82,6 @@ test('the rows that the page is built from are those of the tables in docs', () 
 });
 
 test('the reason is that of what was done: nobody listened, or it was heard and lost', async () => {
-  vi.stubGlobal('BUILT', { ladderRows: rows });
-  onTestFinished(() => void vi.unstubAllGlobals());
   const { reasonOf } = await import('../../src/page/client/faults.ts');
   const reasonAfter = (choices: string[], rows: Partial<Row>[]) => {
     const taken = choices.map((choice) => ({ choice, isTaken: true }));
