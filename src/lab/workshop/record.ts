@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { type Language, languages } from '../../texts/texts.ts';
 import { withoutFileLines } from '../report/file-words.ts';
-import { stepsIn, workshopFile } from './steps.ts';
+import { unplayedStepsIn, workshopFile } from './steps.ts';
 import { type Project, verifyPlay } from './verify.ts';
 
 /** @throws Error names a play that is not as the ladder claims; its language is not written then */
@@ -16,7 +16,7 @@ async function recordIn(
   tell: (line: string) => void,
 ): Promise<void> {
   const seen: string[] = [];
-  for (const [index, { plays }] of stepsIn(language).entries()) {
+  for (const [index, { plays }] of unplayedStepsIn(language).entries()) {
     for (const words of plays) {
       const { play, answer, reasons, printed } = await verifyPlay(project, words);
       tell(`${language}, step ${index + 1}: ${play}: ${answer}`);

@@ -61,13 +61,19 @@ const headings = {
 export const workshopFile = (name: string, language: Language): string =>
   join(projectFolder, 'docs', ...(language === 'zh' ? ['zh'] : []), 'workshop', name);
 
+/** Before their commands are played. */
+export const unplayedStepsIn = (language: Language): Omit<Step, 'seen'>[] =>
+  chaptersOf(readFileSync(workshopFile('steps.md', language), 'utf8')).map((chapter) =>
+    stepOf(chapter, language),
+  );
+
 export function stepsIn(language: Language): Step[] {
-  const read = (name: string) => readFileSync(workshopFile(name, language), 'utf8');
-  const seen = read('seen.txt').split(/^(?=\$ npx lockstep )/m);
-  return chaptersOf(read('steps.md')).map((chapter) => {
-    const step = stepOf(chapter, language);
-    return { ...step, seen: step.plays.map((words) => seenOf(words.join(' '), seen)) };
-  });
+  const recorded = readFileSync(workshopFile('seen.txt', language), 'utf8');
+  const seen = recorded.split(/^(?=\$ npx lockstep )/m);
+  return unplayedStepsIn(language).map((step) => ({
+    ...step,
+    seen: step.plays.map((words) => seenOf(words.join(' '), seen)),
+  }));
 }
 
 /** @throws RangeError when it was not recorded: `npx lockstep workshop record` does */
