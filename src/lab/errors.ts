@@ -175,10 +175,10 @@ const sentences = {
   /** A drill by its name has its own load and faults. */
   DRILL_HAS_FAULTS: (drill: string) =>
     `The load and the faults of ${drill} are fixed: leave its name out, or --on and --faults.`,
-  /** A drill without a name needs a rung and faults. */
   /** The seed of a named drill decides when its faults come. */
   DRILL_HAS_NO_SEED: (seed: number) =>
     `A drill of your own has no seed (${seed}): its faults come at the seconds that you write.`,
+  /** A drill without a name needs a rung and faults. */
   DRILL_INCOMPLETE: () =>
     'A drill of your own needs a rung and faults: ' +
     "npx lockstep drill --on redlock --faults '10 stop redis-2, 20 start redis-2'",
