@@ -66,8 +66,10 @@ export function rememberVerdict(run: string, verdict: Verdict): void {
   if (known.peek().get(run)?.verdict !== verdict) remember(run, { verdict });
 }
 
+/** Another tab may have remembered something since this one was opened: it stays. */
 function remember(name: string, more: Known): void {
-  known.value = new Map(known.peek()).set(name, { ...known.peek().get(name), ...more });
+  const all = new Map([...known.peek(), ...stored()]);
+  known.value = all.set(name, { ...all.get(name), ...more });
   try {
     localStorage.setItem(storeName, JSON.stringify([...known.peek()]));
   } catch {
