@@ -300,7 +300,8 @@ function onRaceKey(key: string, wanted: PlayAddress): void {
 
 function onRunKey(key: string, wanted: RunAddress): void {
   const next = nextRun(wanted);
-  const mayPredict = !shownRun.value && wanted.of !== 'break' && connection.value === 'open';
+  const hasQuestion = !isLearner.value && !shownRun.value && wanted.of !== 'break';
+  const mayPredict = hasQuestion && connection.value === 'open';
   if (mayPredict && predictByKey(key, runName(wanted), predictedVerdicts)) void beginRun(wanted);
   else if (key === 'n' && shownRun.value && next && !isRunning.value) show({ is: 'run', ...next });
 }
