@@ -42,7 +42,7 @@ const longest = [
   'long/race-mutants',
   'long/sentinel',
   'drills/rushes',
-  'drills/race-drills',
+  'long/loads/race-drills',
   'integration/consumers',
   'contracts/inventories',
 ].map((name) => `/test/${name}.test.ts`);
