@@ -53,7 +53,8 @@ function inRaces(races: World['races'], event: StageEvent): World['races'] {
     return new Map([...others, [raceKey(event), raceViewOf(event)]]);
   }
   const last = [...races.values()].at(-1);
-  return last ? new Map(races).set(raceKey(last), addToRace(last, event)) : races;
+  const added = last && addToRace(last, event);
+  return added && added !== last ? new Map(races).set(raceKey(added), added) : races;
 }
 
 export const fold = (events: readonly StageEvent[], from: World = emptyWorld): World =>
