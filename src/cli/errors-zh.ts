@@ -30,7 +30,7 @@ const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
     'MySQL 和 Redis 的数据不是一套：某一个被重建、恢复过，或者地址写错了。先核对地址，再恢复丢了数据的那个。',
   EPOCH_OVER: '读出这些订单之后 Redis 被重建过，所以没有写入；还在队列里的会再次投递。',
   FAULTS_NOT_IN_ORDER: '故障要按时间顺序写，end 写在最后。',
-  FAULTS_TOO_LATE: '这个故障太晚：那时压测已经结束。少买一些，或者早一点。',
+  FAULTS_TOO_LATE: '这个故障太晚：那时压测已经结束。让它早一点，或者把每秒下单数调小。',
   FAULT_UNREADABLE:
     '看不懂这一步。写第几秒、动词和服务器，用逗号隔开，照下面的例子写；heal 和 end 不写服务器。',
   HOLD_LOST:
@@ -50,7 +50,8 @@ const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
   LAB_STATE_UNREADABLE: '实验环境的状态文件损坏了。结束它的进程，删掉它的文件夹。',
   LEASE_LOST: '业务还没做完，租约就结束了。',
   LETTER_ID_MISSING: '要写死信的 id。npx lockstep dead-letters list 会列出来。',
-  LOCK_GRANTED_TOO_LATE: '加锁花的时间太长，租约已经所剩无几，所以没有使用。',
+  LOCK_GRANTED_TOO_LATE:
+    '加锁太慢，拿到时租约已经结束，所以释放了。调大 LOCK_LEASE_MS，或者查出慢在哪里。',
   LOCK_MAJORITY_MISSING: '锁没有得到多数主节点的同意。检查它们是否在运行、能否连通。',
   LOCK_MASTERS_MISSING: '这把锁需要所有主节点，有的不在。检查它们是否在运行、能否连通。',
   LOCK_SERVICE_UNAVAILABLE: '锁服务不可用。检查服务器是否在运行、能否连通。',
@@ -107,7 +108,7 @@ const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
   REPLAY_USER_HAS_ORDER: '这个用户之后又买到了，只能有一单。丢弃这封死信。',
   REPLICA_BEHIND: '不是所有从节点都按时确认，订单可能已经存在。用同样的 Idempotency-Key 再发一次。',
   ROOM_FULL: '教室满了。有人关掉页面两分钟后会空出位置。',
-  ROOM_NOT_OPENED: '教室不能在这个地址打开。选这台机器自己的地址。',
+  ROOM_NOT_OPENED: '教室不能在这个地址开放。选这台机器自己的地址。',
   RUNG_MISSING: '--choices 要指明方案：用 --rung。npx lockstep ladder 会列出全部。',
   RUN_GOES_ON: '有竞态或演练正在运行。等它结束，或者停掉它，再开始。',
   SALE_ENDED: '这次秒杀已经结束，什么都没有变。请建一张新券。',
@@ -118,7 +119,7 @@ const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
   SERVER_ENDED: '服务器一启动就退出了，原因在它的日志里。',
   SERVER_NAME_MISSING: '要写服务器的名字。npx lockstep status 会列出来。',
   SERVICE_REFUSED: '服务拒绝了请求，它的响应在下面。',
-  STALE_FENCE: '栅栏令牌已经过期：发过更新的租约。什么也没有写入。',
+  STALE_FENCE: '栅栏令牌已经过期：发过更新的租约，或者它已经写过一次。这次什么也没有写入。',
   STOCK_BELOW_SOLD: '卖出的比这个库存还多，什么都没有变。先暂停秒杀，看看卖了多少，再改库存。',
   STOCK_TOO_LARGE: '库存太大，不能一张一行。建几张券，或者换一个方案。',
   SYNCS_NOT_SEEN: '看不到这个 Redis 什么时候同步文件。这个故障需要 Linux 和 6 以上版本的 Redis。',
@@ -146,7 +147,7 @@ const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
   VOUCHER_ID_TAKEN:
     'Redis 里已经有另一张同号的券。恢复 MySQL 较新的数据，或者调大 vouchers 的 AUTO_INCREMENT。',
   WORKER_HELD: '有一个操作里订单消费者停着。在那边让它继续，再试。',
-  WORKER_ID_UNAVAILABLE: '没有租到订单号的机器号。检查 Redis 是否在运行。',
+  WORKER_ID_UNAVAILABLE: '没有租到生成订单号要用的机器 ID。检查 Redis 是否在运行。',
   WRONG_CODE: '这不是这个教室的加入码。它在投影上，地址旁边。',
 };
 

@@ -30,7 +30,7 @@ export const evidenceZh: typeof evidenceEn = {
   'stock-below-zero': (stock) => `库存变成了 ${stock}`,
   'stock-and-orders-differ': (stock, orders, initialStock) =>
     `库存 ${stock} 加订单 ${orders} 不等于 ${initialStock}`,
-  'unit-without-order': (orderId) => `有一份库存卖给了不存在的订单 ${orderId}`,
+  'unit-without-order': (orderId) => `有一件库存卖给了不存在的订单 ${orderId}`,
   'order-without-unit': (orderId) => `订单 ${orderId} 没有对应的库存`,
   'order-without-attempt': (orderId, userId) => `用户 ${userId} 的订单 ${orderId} 没有对应的请求`,
   'order-id-means-several': (orderId, purchases) => {
@@ -74,7 +74,7 @@ export const evidenceZh: typeof evidenceEn = {
   'nobody-bought-of-stock': (firstAnswer) => `还有库存却没有人买到；第一个响应是：${firstAnswer}`,
   'writes-refused-by-mysql': (byFence, byUniqueKey) => {
     const fence = byFence > 0 ? [`栅栏令牌已过期 ${byFence} 次`] : [];
-    const uniqueKey = byUniqueKey > 0 ? [`违反唯一键 ${byUniqueKey} 次`] : [];
+    const uniqueKey = byUniqueKey > 0 ? [`违反唯一索引 ${byUniqueKey} 次`] : [];
     return `MySQL 拒绝的写入：${[...fence, ...uniqueKey].join('，')}`;
   },
   'accepted-orders-queued': () => '还有已受理的订单在排队',
@@ -106,7 +106,7 @@ export const evidenceZh: typeof evidenceEn = {
   'lock-not-forgotten': () => '有服务器没能忘记锁',
   'order-recorded-anyway': () => '故障没有拦住订单，订单还是入库了',
   'order-queued': () => '还有一个订单在排队',
-  'lane-lost': () => '有一步既没有到达，也看不出在等锁',
+  'lane-lost': () => '有一条时间线既没有到达，也看不出在等锁',
   'odd-answer': (userId, reason) => `用户 ${userId} 得到的响应是 ${reason}`,
   'answer-missing': (reasons) => `没有人得到这样的响应：${reasons.join(' 或 ')}`,
   'nobody-bought': () => '没有人买到',

@@ -54,7 +54,7 @@ export const zh: LadderText = {
     },
     'redis-semaphore-stock': {
       idea: '库存是 Redis 信号量的许可；MySQL 记录订单',
-      lesson: '许可没有持有者：宕机的进程拿走的，永远拿走了。',
+      lesson: '许可没有持有者：宕机的进程拿走的，再也还不回来。',
     },
     'check-then-insert': {
       idea: '先查用户有没有订单，再插入订单',
@@ -197,7 +197,7 @@ export const zh: LadderText = {
       lesson: '许多买家共用一次 COMMIT：不需要队列，返回成功时订单已经落库。',
     },
     'unit-rows': {
-      idea: '每件库存一行；每笔交易锁住一行没被锁的（SKIP LOCKED）',
+      idea: '每件库存一行；每次下单锁住一行没被锁的（SKIP LOCKED）',
       lesson: '没有热点行；并发上限取决于数据库连接数。',
     },
     'lua-stream': {
@@ -206,7 +206,7 @@ export const zh: LadderText = {
     },
     'lua-buckets': {
       idea: '一张券的库存拆到多个分片，每次购买仍是一个分片上的一个脚本',
-      lesson: '按用户而不是按券路由，空桶向别的桶借库存：多核上仍然精确。',
+      lesson: '用户分散到各个桶，空桶向别的桶借库存：结果精确，又能用上多个核。',
     },
   },
   checks: {

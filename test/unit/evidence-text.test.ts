@@ -36,7 +36,7 @@ test.each<[evidence: LabEvidence, en: string, zh: string]>([
   [
     ['writes-refused-by-mysql', 1, 2],
     'writes that MySQL refused: 1 by the fence, 2 by the unique key',
-    'MySQL 拒绝的写入：栅栏令牌已过期 1 次，违反唯一键 2 次',
+    'MySQL 拒绝的写入：栅栏令牌已过期 1 次，违反唯一索引 2 次',
   ],
   [
     ['broken-without-claim', 'no-oversell', ['more-orders-than-stock', 2, 1]],

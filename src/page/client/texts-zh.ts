@@ -96,7 +96,7 @@ export const zh: typeof en = {
     asClaimed: '与预期一致',
     notAsClaimed: '与预期不一致',
     asExpected: '与预期一致',
-    notAsExpected: '与预期不符',
+    notAsExpected: '与预期不一致',
     alsoBroken: '另外违反：',
     inMysql: '在 MySQL 中',
     runFailed: '失败了，什么也不能证明：',
@@ -129,10 +129,10 @@ export const zh: typeof en = {
     arrivals: '买家到达',
     byInstance: '各实例的成交',
     salesPerSecond: '每秒成交',
-    workshop: '课件',
+    workshop: '课堂',
     docs: '文档',
     docsAt: '/README.zh-CN.md',
-    itSells: '正在抢购。选一个服务器，注入故障。',
+    itSells: '正在抢购。选一台服务器，注入故障。',
     sellsNothing: '刚才这一秒没有成交。',
     auditing: '压测结束：等最后的响应和订单，然后审计…',
     chooseAgain: '重新选方案和压测',
@@ -145,7 +145,7 @@ export const zh: typeof en = {
     uncounted: '消费者处理中，或已丢失',
     withSession: '会话结束前一直有效',
     locksNow: '现在的锁，最早的在前',
-    owned: '拥有',
+    owned: '持有',
     waiting: '尚未写入',
     unknown: '未知',
     twice: '重复订单',
@@ -161,7 +161,7 @@ export const zh: typeof en = {
     theEnd: '到结尾',
     scoreboard: '故障对照表',
     scoreboardIs:
-      '每一格是一个锁遇到一种故障，数据来自 docs/scoreboard.md；小标记是你在这里看到的。选一格来运行。',
+      '每一格是一把锁遇到一种故障，数据来自 docs/scoreboard.md；小标记是你在这里看到的。选一格来运行。',
     isSaleRight: '数据正确吗？',
     doesItSell: '锁服务器不在时，还能继续下单吗？',
     marks:
@@ -231,13 +231,13 @@ export const zh: typeof en = {
     if (on === 'row' && of === undefined) return '等待 MySQL 的一行';
     if (on === 'row') return `等待一行：${of} 的事务占有它`;
     if (of === undefined) return '等待一把锁，这里没有买家持有它';
-    if (on === 'dead') return `等待 ${of}，而它的进程已死`;
+    if (on === 'dead') return `等待 ${of}，而它的进程已被杀死`;
     return `等待：锁在 ${of} 手中`;
   },
   cannotGo: (why, of) =>
     ({
       waits: `无法继续：正在等待 ${of ?? '一行'}`,
-      dead: '无法继续：其进程已死',
+      dead: '无法继续：它的进程已被杀死',
       paused: '无法继续：进程停住',
       idle: '它尚未开始',
       free: '无法继续：手中没有订单',
@@ -304,8 +304,8 @@ export const zh: typeof en = {
   asItWas: (seconds) => `这是第 ${seconds} 秒时的样子。`,
   insideFor: (time) => `99% 的锁持有不超过 ${time}`,
   leaseEndsInside: (lease, time) =>
-    `不安全：租期 ${lease}，而 1% 的锁持有 ${time} 或更久。租约可能在下单中途到期。`,
-  renewed: (times) => `已续租 ${times} 次`,
+    `不安全：租约 ${lease}，而 1% 的锁持有 ${time} 或更久。租约可能在下单中途到期。`,
+  renewed: (times) => `已续期 ${times} 次`,
   notRead: (servers) => `? 读不到这些服务器上的锁：${servers.join('、')}`,
   partStates: {
     runs: '运行',
@@ -359,7 +359,7 @@ export const zh: typeof en = {
     predictions: '预测',
     plays: '操作中看到',
     nobodyYet: '这个方案还没有人预测或操作。',
-    broke: (broken, plays) => `${plays} 次操作中有 ${broken} 次打破了承诺`,
+    broke: (broken, plays) => `${plays} 次操作中有 ${broken} 次违反了承诺`,
     roomIsAt: (rung) => `全班现在在 ${rung}。`,
     goThere: '去那里',
     closed: '教室已关闭。',
@@ -382,7 +382,7 @@ export const zh: typeof en = {
     RUN_GOES_ON: '这里正在运行一个竞态或演练。等它结束，或停止它。',
     PLAYS_GO_ON: '另一个浏览器正在操作。“归还实验环境”会结束所有操作，之后可重新开始。',
     LAB_BUSY: '有命令正在使用实验环境，等它结束后再试。',
-    LAB_NOT_RUNNING: '实验环境的一个服务器已停止：npm run down，然后 npm run up。',
+    LAB_NOT_RUNNING: '实验环境的一台服务器已停止：npm run down，然后 npm run up。',
     DEADLINE_PASSED: '一个步骤没有及时结束，本次操作已终止。',
     'no-play': '本次操作已结束，请重新开始。',
     WORKER_HELD: '在一个打开的操作中，订单消费者正停着：请先让它继续。',
