@@ -13,7 +13,7 @@ const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
   CANNOT_COMPILE: '你的文件编译不过，编译器的提示在下面。',
   CHOICES_DISTURBED: '什么也判断不了：可能有服务器停了，或者机器太忙。',
   CHOICES_MISSING: '--every-checkpoint 和 --commands 要和 --choices 一起用。',
-  CLOCK_STEPPED_BACK: '时钟往回拨得太多，暂时不发订单号。先把时钟校准。',
+  CLOCK_STEPPED_BACK: '时钟往回拨得太多，暂时不发订单号。校准时钟；已经准了就重启这个进程。',
   CHANGE_INVALID: '这张券不能这样修改。什么都没有变。',
   CHANGE_UNFINISHED: '修改已经开始，还没有完成。等存储恢复、Redis 重建结束，订单消费者会把它做完。',
   COMMIT_UNKNOWN: '提交没有收到响应，可能已经成功。重试之前先查一下订单。',
