@@ -2,16 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
-import { waitUntil } from '../../../src/lab/environment/wait-until.ts';
-import { audit } from '../../../src/service/audit/audit.ts';
-import { collectFacts } from '../../../src/service/audit/collect.ts';
-import type { Attempt } from '../../../src/service/audit/facts.ts';
-import type { Connections } from '../../../src/service/connections/connections.ts';
-import type { Order, Outcome, Voucher } from '../../../src/service/domain.ts';
-import { type OpenRung, openRung } from '../../../src/service/ladder/open-rung.ts';
-import { findOrder } from '../../../src/service/orders/find-order.ts';
-import { testConnections } from '../../support/connections.ts';
-import { onSale, openStreamQueue, someOrder, startWorker as workOn } from '../../support/sale.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { audit } from '../../src/service/audit/audit.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import type { Attempt } from '../../src/service/audit/facts.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import type { Order, Outcome, Voucher } from '../../src/service/domain.ts';
+import { type OpenRung, openRung } from '../../src/service/ladder/open-rung.ts';
+import { findOrder } from '../../src/service/orders/find-order.ts';
+import { testConnections } from '../support/connections.ts';
+import { onSale, openStreamQueue, someOrder, startWorker as workOn } from '../support/sale.ts';
 
 export type Settings = Readonly<Record<string, string>>;
 

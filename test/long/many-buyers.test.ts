@@ -1,12 +1,12 @@
 /** A sale of 150,000 orders: more values than one call of a function takes as its arguments. */
 import { expect, test } from 'vitest';
-import { audit } from '../../../src/service/audit/audit.ts';
-import { collectFacts } from '../../../src/service/audit/collect.ts';
-import type { Connections } from '../../../src/service/connections/connections.ts';
-import type { Voucher } from '../../../src/service/domain.ts';
-import { repair } from '../../../src/service/orders/reconcile/repair.ts';
-import { openProcess, ownStores } from '../../support/own-stores.ts';
-import { onSale } from '../../support/sale.ts';
+import { audit } from '../../src/service/audit/audit.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import type { Connections } from '../../src/service/connections/connections.ts';
+import type { Voucher } from '../../src/service/domain.ts';
+import { repair } from '../../src/service/orders/reconcile/repair.ts';
+import { openProcess, ownStores } from '../support/own-stores.ts';
+import { onSale } from '../support/sale.ts';
 
 const many = 150_000;
 const atOnce = 1_000;

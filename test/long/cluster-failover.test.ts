@@ -4,12 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import type { OwnRedis } from '../../../src/lab/environment/own-redis.ts';
-import { waitUntil } from '../../../src/lab/environment/wait-until.ts';
-import { collectFacts } from '../../../src/service/audit/collect.ts';
-import { confirmed, usersWithSeveralOrders } from '../../../src/service/audit/facts.ts';
-import type { Voucher } from '../../../src/service/domain.ts';
-import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
+import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import { confirmed, usersWithSeveralOrders } from '../../src/service/audit/facts.ts';
+import type { Voucher } from '../../src/service/domain.ts';
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import {
   acceptedOf,
   buyUntilKnown,

@@ -2,19 +2,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { OwnRedis } from '../../../src/lab/environment/own-redis.ts';
-import { waitUntil } from '../../../src/lab/environment/wait-until.ts';
-import { orderGroup } from '../../../src/service/connections/sale-keys.ts';
-import type { Voucher } from '../../../src/service/domain.ts';
-import { openRung } from '../../../src/service/ladder/open-rung.ts';
-import { findOrder } from '../../../src/service/orders/find-order.ts';
-import { redisStreamGroupQueue } from '../../../src/service/queues/redis-stream-group.ts';
-import { quietRedis, testConnections } from '../../support/connections.ts';
-import { ownLab } from '../../support/own-lab.ts';
-import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
-import { consume, someOrder, usersUpTo } from '../../support/sale.ts';
-import { deploy } from '../../support/service-process.ts';
-import { proxyBefore } from '../../support/test-proxy.ts';
+import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
+import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { orderGroup } from '../../src/service/connections/sale-keys.ts';
+import type { Voucher } from '../../src/service/domain.ts';
+import { openRung } from '../../src/service/ladder/open-rung.ts';
+import { findOrder } from '../../src/service/orders/find-order.ts';
+import { redisStreamGroupQueue } from '../../src/service/queues/redis-stream-group.ts';
+import { quietRedis, testConnections } from '../support/connections.ts';
+import { ownLab } from '../support/own-lab.ts';
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
+import { consume, someOrder, usersUpTo } from '../support/sale.ts';
+import { deploy } from '../support/service-process.ts';
+import { proxyBefore } from '../support/test-proxy.ts';
 import {
   acceptedOf,
   buyUntilKnown,
