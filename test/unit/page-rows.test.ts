@@ -1,6 +1,6 @@
 /** What the build tells the page of the ladder: it shows real lines, and the counts of the docs. */
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type RaceName, schedules } from '../../src/lab/play/schedules.ts';
 import { rungsWithOrders } from '../../src/lab/play/set-up.ts';
 import { outageFaults, safetyFaults } from '../../src/lab/scoreboard/columns.ts';
@@ -91,4 +91,20 @@ test('the reason is that of what was done: nobody listened, or it was heard and 
   const stands = { lane: 'W', kind: 'at' } as const; // The worker, with the order.
   expect(reasonAfter(['SW', 'A', 'A', 'HW'], [])).toBe('nobody-listened');
   expect(reasonAfter(['A', 'A', 'XW'], [stands])).toBe('heard-and-lost');
+});
+
+test('what a tab remembers stays when another tab, opened before it, remembers more', async () => {
+  const store = new Map<string, string>();
+  vi.stubGlobal('localStorage', {
+    getItem: (name: string) => store.get(name) ?? null,
+    setItem: (name: string, text: string) => void store.set(name, text),
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const { known, rememberVerdict } = await import('../../src/page/client/predictions.ts');
+  const ofOtherTab = ['mutex-per-user', { seen: 'two', isBroken: true }];
+  store.set('lockstep-predictions', JSON.stringify([ofOtherTab]));
+  rememberVerdict('drill-flood', 'held');
+  const all = [ofOtherTab, ['drill-flood', { verdict: 'held' }]];
+  expect(JSON.parse(store.get('lockstep-predictions') ?? '')).toEqual(all);
+  expect([...known.value]).toEqual(all);
 });
