@@ -80,7 +80,7 @@ export const projects = [
   onMariadb('security', 1, 'test/security/*.test.ts'),
   onMariadb('drills', 1, 'test/drills/*.test.ts'),
   onMariadb('long', 5, 'test/long/*.test.ts'),
-  // They need the processors for their load, or fail for its dropped requests.
+  // They send a load and need both cores for it: dropped requests fail them.
   onMariadb('long loads', 6, 'test/long/loads/*.test.ts', { maxWorkers: 2 }),
   // Their verdict is about time: how soon a lock sells again, how long an answer takes.
   onMariadb('long alone', 7, 'test/long/alone/*.test.ts', { maxWorkers: 1 }),

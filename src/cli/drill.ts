@@ -31,7 +31,10 @@ export const addDrill = command(drillRow, (folders, given) => {
 
 const ofOwnDrill = ['on', 'faults', 'beside', 'arrivals', 'perSecond'] as const;
 
-/** @throws DRILL_HAS_FAULTS, DRILL_INCOMPLETE, DRILL_HAS_NO_SEED; or as its load or its faults */
+/**
+ * @throws DRILL_HAS_FAULTS, DRILL_INCOMPLETE, DRILL_HAS_NO_SEED, or the error of a load
+ *   or of faults that cannot be played
+ */
 function ownDrill(
   given: Given<typeof drillRow.arguments & typeof drillRow.options>,
   used: Database,

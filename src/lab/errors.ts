@@ -175,7 +175,7 @@ const sentences = {
   /** A drill by its name has its own load and faults. */
   DRILL_HAS_FAULTS: (drill: string) =>
     `The load and the faults of ${drill} are fixed: leave its name out, or --on and --faults.`,
-  /** The seed of a named drill decides when its faults come. */
+  /** That of a named drill decides which faults come, and in which sequence. */
   DRILL_HAS_NO_SEED: (seed: number) =>
     `A drill of your own has no seed (${seed}): its faults come at the seconds that you write.`,
   /** A drill without a name needs a rung and faults. */

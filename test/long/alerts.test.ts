@@ -35,7 +35,7 @@ interface Deployment {
 async function startPrometheus(targets: readonly string[]): Promise<() => Promise<string[]>> {
   const folder = someFolder();
   const port = await ownPorts(19_970);
-  // How long each waits before it fires is a test of its rules.
+  // The test of the rules has how long each alert waits before it fires.
   const impatient = readFileSync(rules, 'utf8').replaceAll(/for: \d+s/g, 'for: 3s');
   writeFileSync(join(folder, 'alerts.yml'), impatient);
   const jobs = [{ job_name: 'lockstep', static_configs: [{ targets }] }];

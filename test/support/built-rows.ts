@@ -1,6 +1,6 @@
 /**
- * The page's client as the build has it, from dist/: `npm run build` is before every test. Its
- * modules are loaded once for all files of a worker, so each file needs the same rows.
+ * The rows that the build puts into the page's client, from dist/: `npm run build` is before every
+ * test. A worker loads the client once for all files of tests, so each file needs the same rows.
  */
 import type { LadderRow, ScoreTable } from '../../src/page/client/built-rows.ts';
 

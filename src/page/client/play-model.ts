@@ -58,7 +58,7 @@ interface Played {
   readonly rows: readonly Row[];
 }
 
-type Event<Kind extends StageEvent['kind']> = Extract<StageEvent, { readonly kind: Kind }>;
+export type Event<Kind extends StageEvent['kind']> = Extract<StageEvent, { readonly kind: Kind }>;
 type Began<Kind extends 'play' | 'race'> = Omit<Event<Kind>, 'lanes'>;
 
 export interface RaceView extends Began<'race'>, Played {
@@ -153,9 +153,8 @@ function judgedAs(race: RaceView, judged: Event<'race-judged'>): RaceView {
 }
 
 type OfPlay = Extract<StageEvent, { readonly player: string }>;
-type Of<Kind extends OfPlay['kind']> = Extract<OfPlay, { readonly kind: Kind }>;
 
-export const playViewOf = (event: Of<'play'>): PlayView => ({
+export const playViewOf = (event: Event<'play'>): PlayView => ({
   ...{ ...event, lanes: lanesIn(event), rows: [], choices: [], readings: [], readAtMs: 0 },
   ...{ changed: new Set(), broken: [], unknown: [], isFinal: false, passed: new Map() },
   ...{ isStill: event.planned === '', losing: new Set() },
@@ -187,7 +186,7 @@ export function addToPlay(play: PlayView, event: OfPlay): PlayView {
   }
 }
 
-function chosen(play: PlayView, event: Of<'choice'>): PlayView {
+function chosen(play: PlayView, event: Event<'choice'>): PlayView {
   const { choice, lane, isTaken } = event;
   const next = {
     ...play,
@@ -204,7 +203,7 @@ function chosen(play: PlayView, event: Of<'choice'>): PlayView {
   return isTaken ? hit(row, does, lane, msOf(event)) : row;
 }
 
-function stuck(play: PlayView, event: Of<'choice'>): PlayView {
+function stuck(play: PlayView, event: Event<'choice'>): PlayView {
   const { state = 'no-worker', waitsFor } = play.lanes.get(event.lane) ?? {};
   return withRow(play, event, event.lane, {
     ...{ kind: 'stuck', word: state },
@@ -223,7 +222,7 @@ function hit(play: PlayView, does: string, lane: string, sinceMs: number): PlayV
   return does === 'resume' ? withLane(play, lane, { ...at, state: 'at' }) : play;
 }
 
-function moved(play: PlayView, event: Of<'lane'>): PlayView {
+function moved(play: PlayView, event: Event<'lane'>): PlayView {
   const { lane } = event;
   const known = play.lanes.get(lane);
   if (!known || (known.state === 'dead' && event.is !== 'free')) return play;
@@ -247,7 +246,7 @@ function moved(play: PlayView, event: Of<'lane'>): PlayView {
 
 function answered(
   play: PlayView,
-  event: Extract<Of<'lane'>, { readonly is: 'answered' }>,
+  event: Extract<Event<'lane'>, { readonly is: 'answered' }>,
   sinceMs: number,
 ): PlayView {
   const { lane, outcome, reason, orderId } = event;
@@ -275,7 +274,7 @@ function isOneTooMany(play: PlayView, name: string): boolean {
   return buyers.length >= play.stock || buyers.some((buyer) => buyer.userId === userId);
 }
 
-function waiting(play: PlayView, event: Of<'waits'>): PlayView {
+function waiting(play: PlayView, event: Event<'waits'>): PlayView {
   const { lane, on } = event;
   const of = event.for ? { of: event.for } : {};
   const word = event.isForDead ? 'dead' : on;
@@ -286,7 +285,7 @@ function waiting(play: PlayView, event: Of<'waits'>): PlayView {
   });
 }
 
-function read(play: PlayView, event: Of<'readings'>): PlayView {
+function read(play: PlayView, event: Event<'readings'>): PlayView {
   const before = new Map(play.readings.map((each) => [nameOfReading(each), each]));
   const isNew = (each: Reading) => {
     const old = before.get(nameOfReading(each));

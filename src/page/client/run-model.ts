@@ -9,9 +9,7 @@ import type {
 } from '../../lab/stage/events.ts';
 import type { Mark, Second } from '../../lab/stage/seconds.ts';
 import type { Verdict } from '../../service/domain.ts';
-import { msOf, type RaceView } from './play-model.ts';
-
-type Event<Kind extends StageEvent['kind']> = Extract<StageEvent, { readonly kind: Kind }>;
+import { type Event, msOf, type RaceView } from './play-model.ts';
 
 /** What is told as a sentence. */
 const toldKinds = [

@@ -79,7 +79,7 @@ export async function begunChange(db: Db, voucherId: string): Promise<BegunChang
   return row && asChange(row);
 }
 
-/** The order worker looks for them every second. */
+/** Each order worker asks this every second: in a log of MySQL, it is of no purchase. */
 export const allBegunChanges = "FROM voucher_changes WHERE state = 'begun' AND begun_at <=";
 
 /** The vouchers with a change that was begun at least `ageMsMin` ago. */
