@@ -25,8 +25,8 @@ import {
   nodePath,
 } from '../../src/lab/environment/servers/nginx.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { askAnother } from '../../src/service/http/another-instance.ts';
 import { problem } from '../../src/service/http/problems.ts';
+import { askAnother } from '../../src/service/http/routes/orders.ts';
 import { httpServer, someFolder } from '../support/basics.ts';
 import { ownPorts } from '../support/servers.ts';
 

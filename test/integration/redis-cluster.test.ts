@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { collectFacts } from '../../src/service/audit/collect.ts';
-import { mostReplicas } from '../../src/service/connections/replicas.ts';
+import { mostReplicas } from '../../src/service/connections/durability.ts';
 import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
 import { openRung } from '../../src/service/ladder/open-rung.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';

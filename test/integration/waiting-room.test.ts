@@ -4,11 +4,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
 import type { Outcome, Voucher } from '../../src/service/domain.ts';
-import { passes } from '../../src/service/http/waiting-room/passes.ts';
-import {
-  openWaitingRoom,
-  type WaitingRoom,
-} from '../../src/service/http/waiting-room/waiting-room.ts';
+import { openWaitingRoom, passes, type WaitingRoom } from '../../src/service/http/waiting-room.ts';
 import { removeEndedSales } from '../../src/service/orders/ended-sales.ts';
 import { changeSale } from '../../src/service/orders/voucher-changes.ts';
 import { buy, call, operate, place, putOnSale } from '../support/client.ts';

@@ -261,7 +261,7 @@ if count > 1 then`,
       'integration/redlock-masters: redlock · answers that arrived while the event loop stood still count',
   },
   'a renewal that failed does not lose the lease': {
-    file: 'service/locks/shared/renewable-lease',
+    file: 'service/locks/shared/leases',
     find: 'expiry.lose(lost);',
     turnsRed:
       'integration/redlock-masters: redlock · a renewal that no majority confirms loses the lease: its key is gone',

@@ -1,9 +1,13 @@
 /** A lease by the clock: also while the event loop stands still. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { LeaseLost } from '../../src/service/errors.ts';
-import { endlessLease, sessionLease, timedLease } from '../../src/service/locks/shared/leases.ts';
+import {
+  endlessLease,
+  renewableLease,
+  sessionLease,
+  timedLease,
+} from '../../src/service/locks/shared/leases.ts';
 import { Ownership } from '../../src/service/locks/shared/ownership.ts';
-import { renewableLease } from '../../src/service/locks/shared/renewable-lease.ts';
 import { Watchdog } from '../../src/service/locks/shared/watchdog.ts';
 
 const owned = { resource: 'seat', key: 'lock:seat', owner: 'me' };

@@ -1,10 +1,10 @@
 /** What a process counts: series that begin at 0, and the waits for locks that end without one. */
 import { expect, test } from 'vitest';
+import { timed } from '../../src/service/ladder/open-rung.ts';
 import { noLock } from '../../src/service/locks/none.ts';
 import { countPurchase } from '../../src/service/metrics/purchases.ts';
 import { countSettled } from '../../src/service/metrics/records.ts';
 import { registry } from '../../src/service/metrics/registry.ts';
-import { timed } from '../../src/service/metrics/timed-lock.ts';
 
 async function valueOfSeries(series: string): Promise<number | null> {
   const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(series));

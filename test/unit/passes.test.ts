@@ -1,7 +1,7 @@
 /** Passes of the waiting room: whose they are, for what, and until when. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { signToken } from '../../src/service/http/tokens.ts';
-import { passes } from '../../src/service/http/waiting-room/passes.ts';
+import { passes } from '../../src/service/http/waiting-room.ts';
 
 const secret = 'a secret of more than thirty-two letters';
 const { sign, isPass } = passes([secret]);

@@ -91,7 +91,7 @@ const directions: readonly [rule: string, of: RegExp, isAllowed: (each: Import) 
   [
     'the purchase imports contracts, and no implementation',
     /^service\/purchase\//,
-    mayImport(/^service\/(locks\/lock|inventory\/inventory|purchase\/voucher-copies)\.ts$/),
+    mayImport(/^service\/(locks\/lock|inventory\/inventory)\.ts$/),
   ],
   [
     'the service knows nobody; in the lab, an instance or worker loads its part on demand',

@@ -4,7 +4,7 @@ import type { Connections } from '../../service/connections/connections.ts';
 import { orderGroup, type ShardKeys } from '../../service/connections/sale-keys.ts';
 import type { Order } from '../../service/domain.ts';
 import { ordersOfEntry } from '../../service/queues/shared/order-fields.ts';
-import { consumersOf } from '../../service/queues/shared/stream-consumers.ts';
+import { consumersOf } from '../../service/queues/shared/stream-reader.ts';
 
 /** How many consumers have asked for orders; those of other queues with a group, too. */
 export async function readers(connections: Connections): Promise<number> {

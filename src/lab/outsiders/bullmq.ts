@@ -17,7 +17,7 @@ import type { SaleKeys } from '../../service/connections/sale-keys.ts';
 import type { Order } from '../../service/domain.ts';
 import type { Handle, Hooks, OrderQueue } from '../../service/queues/order-queue.ts';
 import { asFields, fieldOf, readOrder } from '../../service/queues/shared/order-fields.ts';
-import { noteQueued, readNote } from '../../service/queues/shared/queued-note.ts';
+import { noteQueued, readNote } from '../../service/queues/shared/order-text.ts';
 import { throwFirst } from '../../service/queues/shared/redis-queue.ts';
 
 export interface BullmqOptions {

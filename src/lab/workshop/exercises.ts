@@ -122,7 +122,7 @@ export const hunts: readonly Exercise[] = [
     ['run lua-stream', 'trial worker-dies'],
     stream,
     {
-      file: 'service/queues/shared/stream-consumers',
+      file: reader,
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code that is looked for
       find: 'export const newConsumer = (): string => `${consumersOf(process.pid)}${randomUUID()}`;',
       replace: "export const newConsumer = (): string => 'c1';",
@@ -146,7 +146,7 @@ export const hunts: readonly Exercise[] = [
       replace: 'void from;',
     },
     {
-      file: 'service/queues/shared/stream-consumers',
+      file: reader,
       find: `import { randomUUID } from 'node:crypto';`,
     },
   ),

@@ -15,11 +15,9 @@ import { compareStores } from '../processes/compare-stores.ts';
 import { openLog } from '../processes/log.ts';
 import { consumeOwnQueues } from '../processes/own-queues.ts';
 import { tellPrimary } from '../processes/silent-children.ts';
-import { endOnceOverdue } from '../processes/stop-deadline.ts';
-import { stopSignal } from '../processes/stop-signal.ts';
+import { endOnceOverdue, stopSignal } from '../processes/stop.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
-import { endWhenStuck, watch } from '../processes/watch.ts';
-import { lookAtPurchases } from '../processes/watch-purchases.ts';
+import { endWhenStuck, lookAtPurchases, watch } from '../processes/watch.ts';
 import { keepHistory } from '../trace/history.ts';
 import { openTraces } from '../trace/traces.ts';
 

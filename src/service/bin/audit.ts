@@ -4,8 +4,7 @@
  * 0 held, 1 violated, 2 could not tell.
  */
 import { z } from 'zod';
-import { auditInParts } from '../audit/audit-in-parts.ts';
-import { auditText } from '../audit/audit-text.ts';
+import { auditInParts, type VoucherAudit } from '../audit/audit-in-parts.ts';
 import { readConfig } from '../config.ts';
 import { refuseOtherShards } from '../connections/shard-count.ts';
 import { operate } from '../operate/operate.ts';
@@ -28,3 +27,17 @@ await operate({
     return { data: audited, text, exitCode: exitCodes[audited?.verdict ?? 'unknown'] };
   },
 });
+
+function auditText(audited: VoucherAudit): string {
+  const { verdict, initialStock, stock, orders, usersWithTwoOrders, findings, skipped } = audited;
+  const sold = `${orders} orders of ${initialStock}, ${stock} left`;
+  return [
+    `${verdict}: ${sold}; users with two orders: ${usersWithTwoOrders}`,
+    ...findings.map(({ check, verdict: each, count, first }) =>
+      [`  ${each.padEnd(8)}  ${check}`, count > 0 ? ` (${count})` : '', first ? `: ${first}` : '']
+        .join('')
+        .trimEnd(),
+    ),
+    ...skipped.map(({ check, why }) => `  not run   ${check}: ${why}`),
+  ].join('\n');
+}

@@ -10,7 +10,7 @@ import { keepReconciling } from '../processes/keep-reconciling.ts';
 import { openLog } from '../processes/log.ts';
 import { observeStores } from '../processes/observe-stores.ts';
 import { tellPrimary } from '../processes/silent-children.ts';
-import { stopSignal } from '../processes/stop-signal.ts';
+import { stopSignal } from '../processes/stop.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
 
 const config = readConfig();

@@ -7,6 +7,8 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TypedResponse } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { isRequestId, newRequestId } from './request-ids.ts';
 
 export type HeaderTexts = Readonly<Record<string, string>>;
@@ -58,3 +60,14 @@ function nameOf({ headers }: IncomingMessage): string {
 /** Undefined for a request that did not come through Node's server. */
 export const requestIdOf = ({ env }: { readonly env: unknown }): string | undefined =>
   (env as { outgoing?: { requestId?: string } } | undefined)?.outgoing?.requestId;
+
+/** As `c.json`, which makes a `Headers` of two or more headers: that costs more than the rest. */
+export const jsonWith = <Body, Status extends ContentfulStatusCode>(
+  body: Body,
+  status: Status,
+  headers: HeaderTexts,
+) =>
+  new Response(JSON.stringify(body), {
+    status,
+    headers: { 'Content-Type': 'application/json', ...headers },
+  }) as Response & TypedResponse<Body, Status, 'json'>;

@@ -10,7 +10,7 @@ import { openVouchers, type Vouchers } from '../purchase/vouchers.ts';
 import { type PurchaseLimits, purchaseLimits } from './purchase-limits.ts';
 import { openStockLeft, type StockLeft } from './stock-left.ts';
 import { type ReadToken, tokenReader } from './tokens.ts';
-import { openWaitingRoom, type WaitingRoom } from './waiting-room/waiting-room.ts';
+import { openWaitingRoom, type WaitingRoom } from './waiting-room.ts';
 
 export interface Service {
   readonly connections: Connections;

@@ -10,7 +10,7 @@ import { saleLost } from '../inventory/shared/claims.ts';
 import type { Lock } from '../locks/lock.ts';
 import { freeLease, noLock } from '../locks/none.ts';
 import { asOneOwner } from '../locks/shared/owner.ts';
-import { timed } from '../metrics/timed-lock.ts';
+import { observeLockWait } from '../metrics/purchases.ts';
 import { type Purchase, purchaseWith } from '../purchase/purchase.ts';
 import { whenKnown } from '../purchase/when-known.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
@@ -133,3 +133,14 @@ const withoutLockService =
       throw error;
     }
   };
+
+/** A lock whose waits are measured, also those that end without a lease. */
+export const timed = (rung: string, lock: Lock): Lock => ({
+  ...lock,
+  acquire: async (resource, options) => {
+    const askedAt = performance.now();
+    const lease = await lock.acquire(resource, options);
+    observeLockWait(rung, lease !== null, performance.now() - askedAt);
+    return lease;
+  },
+});

@@ -11,7 +11,7 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
-import { tellWaiting } from '../trace/waiting.ts';
+import { tellWaiting } from '../trace/history.ts';
 import {
   type AcquireOptions,
   defaultAnswerMs,

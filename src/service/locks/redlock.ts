@@ -21,9 +21,9 @@ import {
 } from './lock.ts';
 import { checkMasters, checkOptions } from './shared/checked-options.ts';
 import { earlierConnections } from './shared/earlier-connections.ts';
+import { renewableLease } from './shared/leases.ts';
 import { pollingLock } from './shared/polling.ts';
 import { RedlockRound } from './shared/redlock-round.ts';
-import { renewableLease } from './shared/renewable-lease.ts';
 
 const retryMs = 50;
 /** In a second, two clocks may differ by this many seconds more. */

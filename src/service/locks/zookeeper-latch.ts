@@ -10,7 +10,7 @@
 import type { Zookeeper } from '../connections/zookeeper.ts';
 import { aborted, exists } from '../connections/zookeeper-nodes.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
-import { tellWaiting } from '../trace/waiting.ts';
+import { tellWaiting } from '../trace/history.ts';
 import type { Lock } from './lock.ts';
 import {
   type WaitForRemoval,

@@ -11,7 +11,7 @@
 import type { Zookeeper } from '../connections/zookeeper.ts';
 import { untilRemoved } from '../connections/zookeeper-nodes.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
-import { tellWaiting } from '../trace/waiting.ts';
+import { tellWaiting } from '../trace/history.ts';
 import type { Lock } from './lock.ts';
 import { reentrant } from './shared/reentrant.ts';
 import {

@@ -2,11 +2,9 @@
  * Order ids as snowflakes: 41 bits of milliseconds since 2026, 10 of worker id, 12 of sequence.
  * They are made in memory; only the worker id comes from Redis (see worker-id.ts).
  */
-
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { isServiceError, noOrderIdCodes, serviceError } from '../errors.ts';
-import { watchClock } from './clock.ts';
 import type { OrderIds } from './order-ids.ts';
 import { leaseWorkerId, type Stretch, type WorkerIdLease } from './worker-id.ts';
 
@@ -147,4 +145,47 @@ function problemOf(check: () => void): string | null {
     if (isServiceError(error, ...noOrderIdCodes)) return error.message;
     throw error;
   }
+}
+
+/** How far ids may be ahead of the clock: it stepped back, or the ids borrowed milliseconds. */
+const maxAheadMs = 5_000;
+
+type State = 'right' | 'behind' | 'too far behind';
+
+/**
+ * A clock that steps back. After a small step, ids stay on the latest timestamp until the clock has
+ * passed it again. After a large step no ids are made, because the clock must be wrong. The start
+ * and the end of each step are logged once.
+ * @returns a check of the clock against the earliest timestamp that the next id may have.
+ * @throws CLOCK_STEPPED_BACK from that check.
+ */
+function watchClock(log: Logger): (clockMs: number, earliestMs: number) => void {
+  const report = stateReporter(log);
+  let latestMs = 0;
+  return (clockMs, earliestMs) => {
+    const aheadMs = earliestMs - clockMs;
+    if (aheadMs > maxAheadMs) {
+      report('too far behind', aheadMs);
+      throw serviceError('CLOCK_STEPPED_BACK', aheadMs, maxAheadMs);
+    }
+    report(clockMs < latestMs ? 'behind' : 'right', latestMs - clockMs);
+    latestMs = Math.max(latestMs, clockMs);
+  };
+}
+
+/** Logs every change of state, once. */
+function stateReporter(log: Logger): (next: State, behindMs: number) => void {
+  let state: State = 'right';
+  return (next, behindMs) => {
+    if (next === state) return;
+    state = next;
+    switch (next) {
+      case 'right':
+        return log.info({ event: 'clock-is-right-again' });
+      case 'behind':
+        return log.warn({ event: 'clock-stepped-back', behindMs, until: 'the clock catches up' });
+      case 'too far behind':
+        return log.error({ event: 'clock-stepped-back-too-far', behindMs, maxAheadMs });
+    }
+  };
 }

@@ -1,11 +1,12 @@
 /** Watches the consumers of an order worker: each must record orders, or have none to record. */
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import { onNewConnections, recordsOrders } from '../connections/probes.ts';
 import { type LockstepError, serviceError } from '../errors.ts';
-import { ConsumerProgress } from '../orders/consumer-progress.ts';
-import { FullMysql } from '../orders/full-mysql.ts';
+import { ConsumerProgress, FullMysql } from '../orders/consumer-progress.ts';
 import type { WorkerHooks } from '../orders/order-worker.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
 import { type Look, stuckFor } from './watch.ts';
@@ -126,3 +127,19 @@ const oldestEntries = ({ connections, log, openQueues }: Watched): Promise<Oldes
     await opened.ready();
     return Promise.all(queues.map((queue) => queue.oldest?.() ?? []));
   }).catch(() => null);
+
+/**
+ * One file for each consumer, written whenever it makes progress. A health check that finds an old
+ * file has found a consumer that records nothing although orders wait, or that is stuck.
+ * @returns what writes the files; nothing is written when there is no folder.
+ */
+export function heartbeats(
+  folder: string,
+  instance: string,
+): (queue: number, consumer: number) => void {
+  if (folder === '') return () => {};
+  return (queue, consumer) => {
+    const file = join(folder, `${instance}-${queue}-${consumer}.progress`);
+    writeFileSync(file, new Date().toISOString());
+  };
+}

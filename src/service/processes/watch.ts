@@ -5,7 +5,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { LockstepError } from '../errors.ts';
+import type { Connections } from '../connections/connections.ts';
+import { onNewConnections, takesPurchases } from '../connections/probes.ts';
+import { type LockstepError, serviceError } from '../errors.ts';
 
 /** EX_TEMPFAIL of sysexits.h: a new start may succeed. */
 const stuckExitCode = 75;
@@ -58,4 +60,25 @@ export async function endWhenStuck(
   log.fatal({ event: 'stuck', code: problem.code, error: problem.message });
   process.exitCode = stuckExitCode;
   end();
+}
+
+/** At the connection of an instance's purchases, beside the purchases and not in their way. */
+export function lookAtPurchases(connections: Connections, log: Logger): Look {
+  const { config } = connections;
+  let stuckMs: number | null = null;
+  return async (sinceMs) => {
+    if (await takesPurchases(connections)) {
+      stuckMs = null;
+      return null;
+    }
+    const doesRedisAnswer = await onNewConnections(config, log, async (opened) => {
+      opened.redis('purchase');
+      await opened.ready();
+      return takesPurchases(opened);
+    });
+    stuckMs = stuckFor(stuckMs, sinceMs, doesRedisAnswer);
+    log.warn({ event: 'purchases-not-answered', doesRedisAnswer, stuckMs });
+    if (stuckMs === null || stuckMs < config.PROGRESS_WITHIN_MS) return null;
+    return serviceError('NO_PROGRESS', 'The connection of the purchases', stuckMs);
+  };
 }

@@ -8,10 +8,9 @@ import type { ResultSetHeader } from 'mysql2';
 import type { Connections } from '../connections/connections.ts';
 import { type Pool, type PoolConnection, select, transaction } from '../connections/mysql.ts';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
-import type { LabOptions, Voucher } from '../domain.ts';
+import { keptAfterEndMs, type LabOptions, type Voucher } from '../domain.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
-import { VoucherCopies } from './voucher-copies.ts';
 
 export type NewVoucher = Omit<Voucher, 'id'>;
 
@@ -217,4 +216,38 @@ async function insertLabOptions(db: PoolConnection, id: number, lab: LabOptions)
     'INSERT INTO lab_options (voucher_id, rails, work_ms, retries) VALUES (?, ?, ?, ?)',
     [id, lab.rails ? 1 : 0, lab.workMs, lab.retries],
   );
+}
+
+/**
+ * A copy of each voucher in Redis: while MySQL is away, an instance that has just started sells it
+ * all the same. MySQL is asked first, since it alone knows which vouchers were created.
+ */
+class VoucherCopies {
+  readonly #connections: Connections;
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+  }
+
+  /** May fail: without its copy, the voucher is sold only while MySQL answers. */
+  async write(voucher: Voucher): Promise<void> {
+    const leftMs = voucher.endTime.getTime() + keptAfterEndMs - Date.now();
+    if (leftMs <= 0) return;
+    const redis = this.#connections.redis('admin');
+    await redis.set(this.#key(voucher.id), JSON.stringify(voucher), 'PX', leftMs).catch(() => {});
+  }
+
+  /** Undefined also when Redis does not answer. */
+  async read(id: string): Promise<Voucher | undefined> {
+    const redis = this.#connections.redis('admin');
+    const text = await redis.get(this.#key(id)).catch(() => null);
+    if (text === null) return undefined;
+    const copy = JSON.parse(text) as Omit<Voucher, 'beginTime' | 'endTime'> &
+      Readonly<Record<'beginTime' | 'endTime', string>>;
+    return { ...copy, beginTime: new Date(copy.beginTime), endTime: new Date(copy.endTime) };
+  }
+
+  #key(id: string): string {
+    return this.#connections.saleKeys.of(id).about(id);
+  }
 }

@@ -11,8 +11,7 @@ import { blockMsMax } from '../connections/redis.ts';
 import type { SaleKeys, ShardKeys } from '../connections/sale-keys.ts';
 import type { OrderQueue } from './order-queue.ts';
 import type { Entry, Source } from './shared/deliver.ts';
-import { asEntry, asText, orderIdOf } from './shared/order-text.ts';
-import { noteQueued } from './shared/queued-note.ts';
+import { asEntry, asText, noteQueued, orderIdOf } from './shared/order-text.ts';
 import {
   consumeShards,
   depthOfShards,

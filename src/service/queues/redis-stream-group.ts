@@ -14,7 +14,7 @@ import { orderGroup, type SaleKeys, type ShardKeys } from '../connections/sale-k
 import type { Order } from '../domain.ts';
 import type { Discard, Handle, Hooks, OrderQueue } from './order-queue.ts';
 import { asFields, orderParts } from './shared/order-fields.ts';
-import { noteQueued } from './shared/queued-note.ts';
+import { noteQueued } from './shared/order-text.ts';
 import { depthOfShards, firstEntry, ofConsumer, throwFirst } from './shared/redis-queue.ts';
 import { acknowledge, cut, isOrder, moveToDead } from './shared/stream-entries.ts';
 import { type Entry, type Pending, type ReadEntry, streamReader } from './shared/stream-reader.ts';

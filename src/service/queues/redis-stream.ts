@@ -16,8 +16,7 @@ import type { SaleKeys, ShardKeys } from '../connections/sale-keys.ts';
 import type { OrderQueue } from './order-queue.ts';
 import type { Entry, Source } from './shared/deliver.ts';
 import { asFields, readOrder } from './shared/order-fields.ts';
-import { orderIdOf } from './shared/order-text.ts';
-import { noteQueued } from './shared/queued-note.ts';
+import { noteQueued, orderIdOf } from './shared/order-text.ts';
 import {
   consumeShards,
   depthOfShards,

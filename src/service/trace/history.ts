@@ -5,7 +5,7 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Order } from '../domain.ts';
-import type { CheckpointName } from './checkpoints.ts';
+import { type CheckpointName, currentOrder } from './checkpoints.ts';
 
 /**
  * The life of a lock: requested, then granted or denied; expired when the lease ended before the
@@ -95,4 +95,13 @@ export function keepHistory(folder: string, instance: string): void {
       process.emitWarning(`The history has a gap: ${error}`); // A sale must not fail because of it.
     }
   };
+}
+
+/**
+ * In the lab: the purchase in this async context was refused its lock, and waits for it now. A lock
+ * tells it after its last checkpoint before the wait. Nothing in production.
+ */
+export function tellWaiting(): void {
+  const order = currentOrder();
+  if (order) record('waiting', order);
 }

@@ -9,10 +9,9 @@ import { FinalStates } from '../../orders/final-states.ts';
 import { findOrder, type OrderState } from '../../orders/find-order.ts';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
-import { type OpenStream, OrderStreams } from '../order-streams.ts';
 import { problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
-import { type Identified, requireRole } from '../tokens.ts';
+import { type Claims, type Identified, requireRole } from '../tokens.ts';
 
 /** Shorter than any proxy waits: nginx waits 30 s. */
 const heartbeatMs = 10_000;
@@ -111,4 +110,45 @@ function unbuffered(answer: Response): Response {
   answer.headers.set('X-Accel-Buffering', 'no');
   answer.headers.delete('Cache-Control');
   return answer;
+}
+
+/** One user cannot take all places. */
+const perUserMax = 5;
+/** Later the client opens it again, on an instance that may be less busy. */
+const mostMs = 600_000;
+
+interface OpenStream {
+  /** Aborts when the stream must end: its token or its time is over. */
+  readonly signal: AbortSignal;
+  /** The client has left, or was told all: its place is free. */
+  end(): void;
+}
+
+/**
+ * The open streams of this instance, of which there is a limit: each takes a connection, and two of
+ * nginx, that a purchase may need.
+ */
+class OrderStreams {
+  readonly #limit: number;
+  readonly #open = new Set<{ readonly userId: string }>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Null when there is no place. */
+  open({ sub: userId, exp }: Claims): OpenStream | null {
+    const own = [...this.#open].filter((stream) => stream.userId === userId).length;
+    if (this.#open.size >= this.#limit || own >= perUserMax) return null;
+    const over = new AbortController();
+    const timer = setTimeout(() => end(), Math.min(mostMs, exp * 1_000 - Date.now()));
+    const end = () => {
+      clearTimeout(timer);
+      this.#open.delete(stream);
+      over.abort();
+    };
+    const stream = { userId };
+    this.#open.add(stream);
+    return { signal: over.signal, end };
+  }
 }

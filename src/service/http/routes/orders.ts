@@ -17,10 +17,8 @@ import type { Vouchers } from '../../purchase/vouchers.ts';
 import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
 import { tracePurchase } from '../../trace/traces.ts';
-import { askAnother } from '../another-instance.ts';
-import { requestIdOf } from '../headers.ts';
+import { jsonWith, requestIdOf } from '../headers.ts';
 import { Id, idInPath, notAnId } from '../ids.ts';
-import { jsonWith } from '../json-answer.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import { idempotencyKeyPattern, newRequestId, requestIdOfKey } from '../request-ids.ts';
@@ -261,4 +259,19 @@ export function answer(c: Context, order: Order, outcome: Outcome) {
     Location: `/orders/${orderId}`,
     ...(tries > 1 && { 'X-Tries': String(tries) }),
   });
+}
+
+/** The next instance in turn can be the same one again, since other requests take turns too. */
+const refusalsMax = 4;
+
+/**
+ * An instance may be cut off from Redis alone: for a purchase that it could not send, it asks nginx
+ * for the next instance, before a refusal that changed nothing. nginx names the instances that have
+ * refused it before; without its header, there is no such nginx. When two refuse, Redis is away.
+ * @param own this instance
+ */
+export function askAnother(c: Context, own: string): void {
+  const [isAsked, ...refusedBy] = c.req.header('x-refused-by')?.split(' ') ?? [];
+  const isRedisAway = new Set([...refusedBy, own]).size > 1 || refusedBy.length >= refusalsMax;
+  if (isAsked !== undefined && !isRedisAway) c.header('X-Accel-Redirect', '@another');
 }

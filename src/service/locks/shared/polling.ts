@@ -1,6 +1,6 @@
 /** Waiting for a lock by asking again, for no longer than the caller wants. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tellWaiting } from '../../trace/waiting.ts';
+import { tellWaiting } from '../../trace/history.ts';
 import type { AcquireOptions, Lease, Lock } from '../lock.ts';
 import { timeLeft } from './deadlines.ts';
 import { serverLock } from './server-lock.ts';

@@ -4,7 +4,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { subscribesItself, whenReady } from '../../connections/redis.ts';
 import { checkpoint } from '../../trace/checkpoints.ts';
-import { tellWaiting } from '../../trace/waiting.ts';
+import { tellWaiting } from '../../trace/history.ts';
 import type { AcquireOptions, Lease } from '../lock.ts';
 import { inTime, keepUnlessAborted, timeLeft } from './deadlines.ts';
 

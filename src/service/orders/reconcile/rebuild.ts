@@ -51,7 +51,7 @@ export interface RestoredVoucher {
 export interface Rebuilt {
   readonly after: Reconciliation;
   readonly epoch: string;
-  /** Redis had lost sales, and orders with them that no store knows: see reconcile-text.ts. */
+  /** Redis had lost sales, and orders with them that no store knows: see reconcile-command.ts. */
   readonly hadLostData: boolean;
   readonly restored: readonly RestoredVoucher[];
   readonly frozenMs: number;

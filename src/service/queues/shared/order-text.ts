@@ -1,12 +1,11 @@
 /** An order as one text, for the queues whose entries have no fields; and its dead letter. */
-import type { Redis } from 'ioredis';
+import type { ChainableCommander, Redis } from 'ioredis';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import type { Order } from '../../domain.ts';
 import type { Poison } from '../order-queue.ts';
 import { asLetter, type MalformedLetter } from './dead-letter.ts';
 import type { Entry } from './deliver.ts';
 import { asFields, fieldOf, readOrder } from './order-fields.ts';
-import { readNote } from './queued-note.ts';
 
 export const asText = (order: Order): string => JSON.stringify(asFields(order));
 
@@ -44,4 +43,26 @@ function fieldsOf(text: string): string[] | null {
   } catch {
     return null;
   }
+}
+
+/**
+ * The note about an order that a queue keeps: with it, the order's user is told that it is queued,
+ * and the purchase of a poison entry can be undone.
+ */
+export const noteQueued = (
+  publication: ChainableCommander,
+  { queued }: ShardKeys,
+  { id, voucherId, userId }: Order,
+): ChainableCommander => publication.hset(queued, id, `${voucherId}:${userId}`);
+
+/** Undefined when there is no note of this order. */
+export async function readNote(
+  redis: Redis,
+  { queued }: ShardKeys,
+  orderId: string | undefined,
+): Promise<Poison['noted']> {
+  const note = orderId === undefined ? null : await redis.hget(queued, orderId);
+  if (note === null) return undefined;
+  const [voucherId = '', userId = ''] = note.split(':');
+  return { voucherId, userId };
 }

@@ -8,7 +8,7 @@ import { loadScript, runScript } from '../../connections/scripts.ts';
 import type { Discard } from '../order-queue.ts';
 import { asLetter } from './dead-letter.ts';
 import { fieldOf } from './order-fields.ts';
-import { readNote } from './queued-note.ts';
+import { readNote } from './order-text.ts';
 import { throwFirst } from './redis-queue.ts';
 import type { Malformed, Part, ReadEntry, Taken } from './stream-reader.ts';
 

@@ -3,12 +3,14 @@
  * consumer left unsettled, and after an error its own: Redis may have handed them to a connection
  * that was already dead.
  */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
 import { blockMsMax } from '../../connections/redis.ts';
 import { orderGroup, type ShardKeys } from '../../connections/sale-keys.ts';
+import { loadScript, runScript } from '../../connections/scripts.ts';
 import type { Delivery } from '../order-queue.ts';
 import { orderParts, readOrder } from './order-fields.ts';
-import { newConsumer, removeConsumers } from './stream-consumers.ts';
 
 export type Entry = [id: string, fields: string[] | null];
 interface PartOfEntry {
@@ -188,4 +190,25 @@ export type Pending = [id: string, consumer: string, idleMs: number, times: numb
 function entriesOf(answer: unknown): Entry[] {
   const [stream] = (answer ?? []) as [string, Entry[]][];
   return stream?.[1] ?? [];
+}
+
+const remove = loadScript('sale/remove-consumers');
+
+/** How the consumers of a process of this machine are named. */
+export const consumersOf = (pid: number): string => `${hostname()}-${pid}-`;
+
+/** New at each start: what is pending under this name is this consumer's, and nobody else's. */
+export const newConsumer = (): string => `${consumersOf(process.pid)}${randomUUID()}`;
+
+/**
+ * Removes consumers that were idle for at least this time: all of them, or one. Consumers with
+ * pending orders stay. A live consumer that is removed comes back with its next read.
+ */
+export async function removeConsumers(
+  redis: Redis,
+  { orders }: ShardKeys,
+  leastIdleMs: number,
+  only = '',
+): Promise<void> {
+  await runScript(redis, remove, [orders], [orderGroup, String(leastIdleMs), only]);
 }

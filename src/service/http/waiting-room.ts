@@ -7,12 +7,18 @@
  * Breaks when. Redis loses its data: then users take new places. No order depends on them.
  * Source. The waiting rooms of Cloudflare ("total active users") and Queue-it.
  */
-import type { Connections } from '../../connections/connections.ts';
-import { type SaleKeys, stockPlaces } from '../../connections/sale-keys.ts';
-import { loadScript, runScript } from '../../connections/scripts.ts';
-import { keptAfterEndMs, type Outcome, type RefusalReason, type Voucher } from '../../domain.ts';
-import { rungNamed } from '../../ladder/rungs.ts';
-import { type Bearer, passes } from './passes.ts';
+import type { Connections } from '../connections/connections.ts';
+import { type SaleKeys, stockPlaces } from '../connections/sale-keys.ts';
+import { loadScript, runScript } from '../connections/scripts.ts';
+import {
+  keptAfterEndMs,
+  type Order,
+  type Outcome,
+  type RefusalReason,
+  type Voucher,
+} from '../domain.ts';
+import { rungNamed } from '../ladder/rungs.ts';
+import { hmacSha256, isSameCode } from './hmac-sha256.ts';
 
 const takePlace = loadScript('waiting-room/take-place');
 
@@ -122,3 +128,35 @@ const lastWords: ReadonlySet<RefusalReason> = new Set(['sold-out', 'already-orde
 /** After any other outcome the user may try again, with the same pass. */
 const isOver = (outcome: Outcome): boolean =>
   outcome.kind === 'accepted' || (outcome.kind === 'refused' && lastWords.has(outcome.reason));
+
+/** Who may use a pass, and for what. */
+export type Bearer = Pick<Order, 'voucherId' | 'userId'>;
+
+export interface Passes {
+  sign(bearer: Bearer, untilMs: number): string;
+  /** Whether it is a pass of this user for this voucher, and has not lapsed. */
+  isPass(pass: string, bearer: Bearer): boolean;
+}
+
+/** The clocks of Redis, which ends a pass, and of the instance may differ by so much. */
+const clocksMs = 5_000;
+const parts = /^(\d{1,15})\.([\w-]{43})$/;
+
+/** @param secrets the first one signs; each is read */
+export function passes(secrets: readonly string[]): Passes {
+  const keys = secrets.map(hmacSha256);
+  const [sign = hmacSha256('')] = keys;
+  return {
+    sign: (bearer, untilMs) => `${untilMs}.${sign(textOf(bearer, String(untilMs)))}`,
+    isPass: (pass, bearer) => {
+      const [, untilMs = '', signature = ''] = parts.exec(pass) ?? [];
+      if (signature === '' || Date.now() >= Number(untilMs) + clocksMs) return false;
+      const text = textOf(bearer, untilMs);
+      return keys.some((key) => isSameCode(signature, key(text)));
+    },
+  };
+}
+
+/** It has colons, and what is signed of a token has none: neither can stand for the other. */
+const textOf = ({ voucherId, userId }: Bearer, untilMs: string): string =>
+  `pass:${voucherId}:${userId}:${untilMs}`;
