@@ -1,7 +1,13 @@
 import { json, language, list } from '../lab/commands/options.ts';
 import { commandRow, commandText, named } from '../lab/commands/row.ts';
-import { type ErratumName, errata, erratumNames, isErratumName } from '../lab/errata/errata.ts';
-import { erratumExperiment, type PlayedErratum } from '../lab/errata/erratum-experiment.ts';
+import {
+  type ErratumName,
+  errata,
+  erratumExperiment,
+  erratumNames,
+  isErratumName,
+  type PlayedErratum,
+} from '../lab/errata/errata.ts';
 import { labError } from '../lab/errors.ts';
 import { reportLine } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';

@@ -12,12 +12,11 @@ import {
   readProgress,
   saveProgress,
 } from '../lab/workshop/progress.ts';
-import { recordSteps } from '../lab/workshop/record.ts';
 import { stepInTerminal } from '../lab/workshop/step-text.ts';
 import { type Step, stepsIn } from '../lab/workshop/steps.ts';
 import { workshopTexts } from '../lab/workshop/texts.ts';
 import { theProject, verifyPlay } from '../lab/workshop/verify.ts';
-import { writeFindings, writeSlides } from '../lab/workshop/write-pages.ts';
+import { recordSteps, writeFindings, writeSlides } from '../lab/workshop/write-pages.ts';
 import { wholeNumber } from '../service/operate/words.ts';
 import type { Language } from '../texts/texts.ts';
 import { type AddCommand, command } from './command.ts';

@@ -1,7 +1,6 @@
 /** `npx lockstep locks`: a purchase that holds its lock, one that waits, and a key of nobody. */
 import { expect, test } from 'vitest';
-import { lockKeys } from '../../src/lab/environment/lock-keys.ts';
-import { type LockNow, locksNow } from '../../src/lab/environment/locks-now.ts';
+import { type LockNow, lockKeys, locksNow } from '../../src/lab/environment/locks-now.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { lockLines } from '../../src/lab/report/lock-lines.ts';
 import { lockEvents } from '../../src/service/audit/read-history.ts';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { zookeeperLocks } from '../../src/lab/environment/zookeeper-locks.ts';
+import { zookeeperLocks } from '../../src/lab/environment/locks-now.ts';
 import { namesIn } from '../../src/service/connections/zookeeper-nodes.ts';
 import { LeaseLost, LockServiceUnavailable } from '../../src/service/errors.ts';
 import { zookeeperQueueLock } from '../../src/service/locks/shared/zookeeper-queue.ts';

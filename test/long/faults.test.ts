@@ -9,8 +9,6 @@ import type { ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { hasAllOf, withRedis } from '../../src/lab/environment/replication.ts';
 import { processNames } from '../../src/lab/environment/servers/service.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { workersOfNginx } from '../../src/lab/environment/workers-of-nginx.ts';
-import { zookeeperSessions } from '../../src/lab/environment/zookeeper-sessions.ts';
 import { steppedClock } from '../../src/lab/faults/clock.ts';
 import { exhaustConnections, killOpenTransaction } from '../../src/lab/faults/database.ts';
 import type { Undo } from '../../src/lab/faults/fault.ts';
@@ -20,8 +18,9 @@ import {
   dropConnections,
   expireSession,
   loseAnswers,
+  zookeeperSessions,
 } from '../../src/lab/faults/network.ts';
-import { killWorkersOfNginx, reloadNginx } from '../../src/lab/faults/nginx.ts';
+import { killWorkersOfNginx, reloadNginx, workersOfNginx } from '../../src/lab/faults/nginx.ts';
 import { restartServer, stopWorkers } from '../../src/lab/faults/process.ts';
 import { flushAll, flushScripts, fullDisk, promoteReplica } from '../../src/lab/faults/redis.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';

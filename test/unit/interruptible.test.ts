@@ -1,7 +1,7 @@
 /** Work that Ctrl-C does not wait for. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { interruptible } from '../../src/lab/environment/interruptible.ts';
+import { interruptible } from '../../src/lab/environment/session.ts';
 
 const never = new Promise<string>(() => {});
 

@@ -2,8 +2,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { StageEvent } from '../../src/lab/stage/events.ts';
 import { Plays } from '../../src/page/server/plays.ts';
-import { learnersMax, Room } from '../../src/page/server/room.ts';
-import { Tally } from '../../src/page/server/tally.ts';
+import { learnersMax, Room, Tally } from '../../src/page/server/room.ts';
 import { someFolder } from '../support/basics.ts';
 
 afterEach(() => {

@@ -1,8 +1,8 @@
 /** The runner: what becomes of a play that is interrupted, or that nothing can be told of. */
 
 import { describe, expect, test } from 'vitest';
-import { interruptible } from '../../src/lab/environment/interruptible.ts';
 import type { Lab } from '../../src/lab/environment/lab.ts';
+import { interruptible } from '../../src/lab/environment/session.ts';
 import { labError } from '../../src/lab/errors.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
 import type { Judged } from '../../src/lab/stage/result.ts';

@@ -19,7 +19,6 @@ import {
   hunts,
   isHunt,
 } from '../../src/lab/workshop/exercises.ts';
-import { findingsPage } from '../../src/lab/workshop/findings.ts';
 import { chaptersOf, terminalText } from '../../src/lab/workshop/markdown.ts';
 import { filesOf, Mine, startOf } from '../../src/lab/workshop/mine.ts';
 import type { Progress, Seen } from '../../src/lab/workshop/progress.ts';
@@ -29,6 +28,7 @@ import { stepsIn, workshopFile } from '../../src/lab/workshop/steps.ts';
 import { tasksIn } from '../../src/lab/workshop/tasks.ts';
 import { workshopTexts } from '../../src/lab/workshop/texts.ts';
 import { seenOf } from '../../src/lab/workshop/verify.ts';
+import { findingsPage } from '../../src/lab/workshop/write-pages.ts';
 import { type Language, languages } from '../../src/texts/texts.ts';
 import { newDataFolder } from '../support/data-home.ts';
 

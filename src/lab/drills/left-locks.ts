@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { lockEvents } from '../../service/audit/read-history.ts';
 import type { LockService } from '../../service/ladder/rung.ts';
 import type { Lab } from '../environment/lab.ts';
-import { lockKeys } from '../environment/lock-keys.ts';
-import { locksNow } from '../environment/locks-now.ts';
+import { lockKeys, locksNow } from '../environment/locks-now.ts';
 
 /** A grant or a release that is on its way now has been noted by then. */
 const settledMs = 2_000;

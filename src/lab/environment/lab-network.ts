@@ -1,10 +1,24 @@
-/** The network between the service and its stores, as a fault sees it. */
-import { ProxyClient } from './proxy/proxy-client.ts';
-import type { Toxic } from './proxy/toxic.ts';
+/**
+ * How the service reaches its stores: directly, through proxies that can spoil connections, or
+ * through Sentinels that promote a replica of redis-main; and what a fault changes about it.
+ */
+
+import { labError } from '../errors.ts';
+import type { ProxyState, Toxic } from './proxy/toxic.ts';
 import { follow, isCopyOf, promote, restoreMaster, roleOf, withRedis } from './replication.ts';
 import { level, restoreMain } from './sentinels.ts';
-import { type ProxyName, proxied, proxyPort, upstreamPort } from './servers/proxies.ts';
-import type { Network } from './servers/service.ts';
+import {
+  type ProxyName,
+  proxied,
+  proxiedEnvironment,
+  proxiesServer,
+  proxyPort,
+  upstreamPort,
+} from './servers/proxies.ts';
+import { orderRedisSettings, redisServer } from './servers/redis.ts';
+import { sentinelServer } from './servers/sentinel.ts';
+import type { Server } from './servers/server.ts';
+import { type Network, networkOf, replicasOf, type ServiceShape } from './servers/service.ts';
 import type { Ports } from './state.ts';
 
 /** The two that Sentinels choose the master from first; redis-replica-2 is their last choice. */
@@ -96,3 +110,80 @@ export class LabNetwork {
 
 const otherOf = (name: SentinelMaster): SentinelMaster =>
   name === 'redis-main' ? 'redis-replica' : 'redis-main';
+
+/** The servers that the network needs beside the stores, in the order in which they start. */
+export function networkServers(folder: string, ports: Ports, shape: ServiceShape): Server[] {
+  const replica = (name: string, port: number, master: number, priority = '100') =>
+    redisServer(name, folder, port, 'always', {
+      replicaof: `127.0.0.1 ${master}`,
+      'replica-priority': priority,
+      ...orderRedisSettings(shape),
+    });
+  const sentinels = ports.sentinels.map((port, index) =>
+    sentinelServer(`sentinel-${index + 1}`, folder, port, ports.redisMain),
+  );
+  return {
+    direct: [],
+    proxied: [
+      proxiesServer(folder, ports),
+      replica('redis-replica', ports.replica, proxyPort(ports, 'replication')),
+    ],
+    sentinel: [
+      replica('redis-replica', ports.replica, ports.redisMain),
+      replica('redis-replica-2', ports.secondReplica, ports.redisMain, '200'), // The last choice.
+      ...sentinels,
+    ],
+  }[networkOf(shape)];
+}
+
+/** What the service's configuration has instead of the stores' own addresses. */
+export function networkEnvironment(ports: Ports, shape: ServiceShape): Record<string, string> {
+  const sentinels = ports.sentinels.map((port) => `127.0.0.1:${port}`).join(',');
+  const ORDER_REPLICAS = String(replicasOf(shape));
+  return {
+    direct: {},
+    proxied: proxiedEnvironment(ports),
+    sentinel: { REDIS_SENTINELS: sentinels, ORDER_REPLICAS },
+  }[networkOf(shape)];
+}
+
+const answersWithinMs = 5_000;
+
+export interface ProxyChange {
+  /** All toxics of this proxy: those that it had are gone. */
+  readonly toxics: readonly Partial<Toxic>[];
+  /** The server that clients reach from now on; the same as before without it. */
+  readonly upstreamPort?: number;
+}
+
+export class ProxyClient {
+  readonly #url: string;
+
+  constructor(controlPort: number) {
+    this.#url = `http://127.0.0.1:${controlPort}/proxies`;
+  }
+
+  /** @throws PROXY_REFUSED */
+  async state(): Promise<Record<ProxyName, ProxyState>> {
+    const answer = await ask('any server', this.#url);
+    return (await answer.json()) as Record<ProxyName, ProxyState>;
+  }
+
+  /** @throws PROXY_REFUSED */
+  async change(name: ProxyName, change: ProxyChange): Promise<void> {
+    await ask(name, `${this.#url}/${name}`, {
+      method: 'PUT',
+      body: JSON.stringify(change),
+      headers: { 'content-type': 'application/json' },
+    });
+  }
+}
+
+async function ask(name: string, url: string, request: RequestInit = {}): Promise<Response> {
+  const signal = AbortSignal.timeout(answersWithinMs); // Paused proxies do not answer.
+  const answer = await fetch(url, { ...request, signal }).catch((cause: unknown) => {
+    throw labError('PROXY_REFUSED', name, 'nothing').causedBy(cause);
+  });
+  if (!answer.ok) throw labError('PROXY_REFUSED', name, answer.status);
+  return answer;
+}

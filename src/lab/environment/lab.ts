@@ -15,9 +15,8 @@ import { setClockRight } from './ask-instance.ts';
 import { giveAllBack, giveBack, isKept } from './data-folder.ts';
 import { restoreSettings } from './database-root.ts';
 import { giveDiskBack, refuseFileWrites } from './file-size.ts';
-import { LabNetwork } from './lab-network.ts';
+import { LabNetwork, networkEnvironment, networkServers } from './lab-network.ts';
 import { type LabServer, processOf, serviceProcess } from './lab-server.ts';
-import { networkEnvironment, networkServers } from './network.ts';
 import { childrenWith, isAlive, isPaused, type ProcessRef } from './process-table.ts';
 import {
   killWithChildren,

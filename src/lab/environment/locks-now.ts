@@ -2,8 +2,21 @@
  * Which purchase has which lock now, and which wait: what the servers have, beside what the history
  * says. A key that no purchase of a living process holds is left over: until its lease ends.
  */
+
+import type { Redis } from 'ioredis';
+import type { Zookeeper } from '../../service/connections/zookeeper.ts';
+import { createdBy, namesIn } from '../../service/connections/zookeeper-nodes.ts';
+import type { ZookeeperSession } from '../../service/connections/zookeeper-session.ts';
+import { defaultKeyPrefix } from '../../service/locks/lock.ts';
+import {
+  defaultFolder,
+  inTurn,
+  nodesOf,
+  resourceNamed,
+} from '../../service/locks/shared/zookeeper-queue.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
-import type { LockKey } from './lock-keys.ts';
+import type { Lab } from './lab.ts';
+import { withRedis } from './replication.ts';
 
 export interface LockNow {
   readonly resource: string;
@@ -55,3 +68,78 @@ const nowhere = { server: null, owner: null, count: 1, leftMs: null };
 
 const nameOf = (event: HistoryEvent | undefined): string =>
   event === undefined ? '' : `${event.instance}, user ${event.userId}, order ${event.orderId}`;
+
+type Found = LockKey & { readonly createdBy: bigint };
+
+/**
+ * The locks that are nodes in ZooKeeper: the first node of a folder is the owner's. The oldest
+ * first; a lock that is released meanwhile is left out.
+ */
+export async function zookeeperLocks(
+  zookeeper: Zookeeper,
+  isWanted: (resource: string) => boolean,
+): Promise<LockKey[]> {
+  const session = zookeeper.session();
+  const resources = (await namesIn(session, defaultFolder)).map(resourceNamed).filter(isWanted);
+  const found = await Promise.all(resources.map((resource) => ownerOf(session, resource)));
+  return found
+    .filter((lock) => lock !== null)
+    .sort((one, other) => Number(one.createdBy - other.createdBy));
+}
+
+async function ownerOf(session: ZookeeperSession, resource: string): Promise<Found | null> {
+  const [owner, ...waiting] = inTurn(await namesIn(session, nodesOf(resource)));
+  if (owner === undefined) return null;
+  const transaction = await createdBy(session, `${nodesOf(resource)}/${owner}`);
+  if (transaction === null) return null;
+  const lock = { resource, owner, server: 'zookeeper', count: 1, leftMs: null };
+  return { ...lock, queued: waiting.length, createdBy: transaction };
+}
+
+export interface LockKey {
+  readonly server: string;
+  readonly resource: string;
+  /** The owner’s id, as the lock wrote it. */
+  readonly owner: string;
+  /** How often the owner has acquired it. */
+  readonly count: number;
+  /** In milliseconds; null: it has no expiry. */
+  readonly leftMs: number | null;
+  /** The waiters that redis-fair has in its queue. */
+  readonly queued: number;
+}
+
+/** Of every Redis that runs. A key that goes meanwhile is left out. */
+export async function lockKeys(lab: Lab): Promise<LockKey[]> {
+  const names = lab.servers
+    .map(({ name }) => name)
+    .filter((name) => /^redis-(main|\d)$/.test(name));
+  const found = await Promise.all(names.map((name) => lockKeysOf(lab, name)));
+  return found.flatMap((keys) => keys ?? []);
+}
+
+/** @returns null when this Redis does not answer */
+export const lockKeysOf = (lab: Lab, name: string): Promise<LockKey[] | null> =>
+  withRedis(lab.portOf(name), (redis) => keysIn(redis, name)).catch(() => null);
+
+async function keysIn(redis: Redis, server: string): Promise<LockKey[]> {
+  const keys: string[] = [];
+  for await (const batch of redis.scanStream({ match: `${defaultKeyPrefix}*`, count: 1_000 }))
+    keys.push(...(batch as string[]));
+  const locks = await Promise.all([...new Set(keys)].map((key) => lockIn(redis, server, key)));
+  return locks.filter((lock) => lock !== null);
+}
+
+async function lockIn(redis: Redis, server: string, key: string): Promise<LockKey | null> {
+  const kind = await redis.type(key);
+  if (kind !== 'string' && kind !== 'hash') return null;
+  const [[owner = '', count = '1'] = []] =
+    kind === 'hash' ? Object.entries(await redis.hgetall(key)) : [[(await redis.get(key)) ?? '']];
+  const leftMs = await redis.pttl(key);
+  if (leftMs === -2) return null;
+  return {
+    ...{ server, owner, count: Number(count), leftMs: leftMs === -1 ? null : leftMs },
+    resource: key.slice(defaultKeyPrefix.length),
+    queued: await redis.llen(`redisson_lock_queue:{${key}}`),
+  };
+}

@@ -3,10 +3,10 @@
  * is as it was before, also after Ctrl-C.
  */
 
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { labError } from '../errors.ts';
-import { interruptible } from './interruptible.ts';
 import { defaultShape, Lab, type Progress, type StartOptions } from './lab.ts';
 import { processRef } from './process-table.ts';
 import { killWithChildren } from './processes.ts';
@@ -149,4 +149,24 @@ async function enter(folder: string): Promise<() => void> {
     rmSync(file, { force: true });
     freeName();
   };
+}
+
+/**
+ * Work that a command does not wait for after Ctrl-C, because its lab ends anyway.
+ * @returns the result of `work`; rejects with the reason of the signal as soon as it aborts. What
+ *   goes on then is not waited for.
+ */
+export async function interruptible<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const ended = new AbortController();
+  try {
+    return await Promise.race([work, interruption(signal, ended.signal)]);
+  } finally {
+    ended.abort();
+    work.catch(() => {}); // Nobody hears of its errors any more.
+  }
+}
+
+async function interruption(signal: AbortSignal, ended: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort', { signal: ended });
+  throw signal.reason;
 }

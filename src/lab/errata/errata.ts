@@ -2,6 +2,9 @@
  * The sentences of the course notes that no race and no drill tries. docs/course.md lists all of
  * them.
  */
+
+import type { Experiment } from '../stage/experiment.ts';
+import type { Bilingual } from '../stage/result.ts';
 import type { Erratum } from './erratum.ts';
 import { idErrata } from './id-errata.ts';
 import { lockErrata } from './lock-errata.ts';
@@ -22,3 +25,46 @@ export type ErratumName = keyof typeof errata;
 export const erratumNames = Object.keys(errata) as ErratumName[];
 
 export const isErratumName = (name: string): name is ErratumName => Object.hasOwn(errata, name);
+
+export interface PlayedErratum {
+  readonly name: ErratumName;
+  readonly lines: readonly Bilingual[];
+  readonly isShown: boolean;
+}
+
+/** Plays errata on the real servers of the lab. `held`: each was shown. */
+export const erratumExperiment: Experiment<
+  { readonly names: readonly ErratumName[] },
+  readonly PlayedErratum[]
+> = {
+  about: {
+    en: 'sentences of the course notes, tried on real servers',
+    zh: '课程笔记里的话，在真实服务器上验证',
+  },
+  async play(stage, { names }) {
+    await stage.connect();
+    const { connections } = stage;
+    connections.redis('admin');
+    connections.redis('lock');
+    connections.zookeeper();
+    await connections.ready();
+    const played: PlayedErratum[] = [];
+    for (const name of names) {
+      const erratum: Erratum = errata[name];
+      const lines: Bilingual[] = [];
+      stage.note(`${name} …`);
+      const isShown = await erratum.play(stage, (en, zh) => lines.push({ en, zh }));
+      played.push({ name, lines, isShown });
+    }
+    const notShown = played.filter(({ isShown }) => !isShown);
+    return {
+      verdict: notShown.length === 0 ? 'held' : 'violated',
+      reasons: notShown.map(
+        ({ name, lines }) => `${name} was not shown: ${lines.map(({ en }) => en).join('; ')}`,
+      ),
+      figures: { shown: played.length - notShown.length },
+      facts: [],
+      own: played,
+    };
+  },
+};

@@ -1,12 +1,13 @@
 /** Faults of the network between the service and a server, made by the proxy before the server. */
 
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isConnectedTo } from '../environment/proxy/connection-owner.ts';
 import type { Toxic } from '../environment/proxy/toxic.ts';
 import { type ProxyName, proxyPort } from '../environment/servers/proxies.ts';
 import { processNames } from '../environment/servers/service.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { zookeeperSessions } from '../environment/zookeeper-sessions.ts';
 import { labError } from '../errors.ts';
 import { shuffler } from '../workload/shuffle.ts';
 import { type Fault, type FaultRow, isSpoiled, type WatchedFault } from './fault.ts';
@@ -179,3 +180,12 @@ export const networkFaults = {
     on: expireSession,
   },
 } as const satisfies Record<string, FaultRow>;
+
+/** The sessions that have a connection to the lab's ZooKeeper, by its command `cons`. */
+export async function zookeeperSessions(port: number): Promise<string[]> {
+  const socket = connect(port, '127.0.0.1');
+  socket.setTimeout(5_000, () => socket.destroy(new Error('no answer in 5000 ms')));
+  socket.write('cons');
+  const connections = await text(socket);
+  return [...connections.matchAll(/sid=(0x[0-9a-f]+)/g)].map(([, session = '']) => session);
+}

@@ -1,7 +1,8 @@
 /** Faults of nginx while it runs. */
 
+import { childrenOf, type ProcessRef } from '../environment/process-table.ts';
 import { signalProcess } from '../environment/processes.ts';
-import { untilNewWorker } from '../environment/workers-of-nginx.ts';
+import { waitUntil } from '../environment/wait-until.ts';
 import type { Fault, FaultRow } from './fault.ts';
 
 /**
@@ -32,3 +33,22 @@ export const nginxFaults = {
   'reload-nginx': { hits: 'nginx', effect: 'momentary', on: () => reloadNginx },
   'kill-workers-of-nginx': { hits: 'nginx', effect: 'momentary', on: () => killWorkersOfNginx },
 } as const satisfies Record<string, FaultRow>;
+
+/**
+ * The worker processes of nginx, which answer the requests.
+ * @param pid of its master process
+ */
+export const workersOfNginx = (pid: number): ProcessRef[] => childrenOf(pid);
+
+/** Runs `act` on the worker processes, and waits until the master has started another one. */
+export async function untilNewWorker(
+  pid: number,
+  act: (workers: readonly ProcessRef[]) => void,
+): Promise<void> {
+  const before = workersOfNginx(pid);
+  act(before);
+  const isNew = (worker: ProcessRef) => before.every((each) => each.pid !== worker.pid);
+  await waitUntil('nginx to have a new worker process', 10_000, () =>
+    workersOfNginx(pid).some(isNew),
+  );
+}

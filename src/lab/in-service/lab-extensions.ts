@@ -4,12 +4,9 @@
  */
 import type { Extensions } from '../../service/http/app.ts';
 import type { Service } from '../../service/http/service.ts';
-import { endLeaseRoute } from './end-lease-route.ts';
 import { labGate } from './lab-gate.ts';
-import { labRoutes } from './lab-routes.ts';
-import { processFaultRoutes } from './process-faults.ts';
-import { profileRoute } from './profile-route.ts';
-import { sessionRoutes } from './session-routes.ts';
+import { endLeaseRoute, labRoutes, sessionRoutes } from './lab-routes.ts';
+import { processFaultRoutes, profileRoute } from './process-routes.ts';
 
 export function labExtensions(service: Service): Extensions {
   const { LAB_ID, HISTORY_FOLDER } = service.connections.config;

@@ -1,4 +1,6 @@
 /** Routes that exist only in the lab. */
+
+import { randomInt } from 'node:crypto';
 import { createRoute, z } from '@hono/zod-openapi';
 import {
   type Order,
@@ -13,7 +15,9 @@ import { jsonAnswer, problem, problemAnswers } from '../../service/http/problems
 import { newRequestId } from '../../service/http/request-ids.ts';
 import { answer, purchaseAnswers, recordOutcome } from '../../service/http/routes/orders.ts';
 import type { Service } from '../../service/http/service.ts';
-import { identify, requireRole } from '../../service/http/tokens.ts';
+import { identify, type ReadToken, requireRole, signToken } from '../../service/http/tokens.ts';
+import { smallBody } from '../../service/http/voucher-schemas.ts';
+import { endLease } from '../../service/ladder/lock-history.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
 import { using } from '../../service/locks/lock.ts';
 import { asOneOwner } from '../../service/locks/shared/owner.ts';
@@ -84,4 +88,83 @@ async function purchaseInside(
   const inside = () =>
     using(lock, resourceOf(scope, order), options, async () => purchase(order, voucher));
   return (await asOneOwner(() => withOrder(order, inside))) ?? refused('busy');
+}
+
+/** The lease of a purchase ends before its time: a choice of a play. */
+export function endLeaseRoute(readToken: ReadToken): App {
+  const end = createRoute({
+    method: 'post',
+    path: '/lab/end-lease',
+    operationId: 'endLease',
+    summary: 'End the lease of a purchase',
+    tags: ['lab'],
+    description: 'The lease of this purchase is over, as if its time had passed.',
+    security: [{ token: [] }],
+    middleware: requireRole('operator', readToken),
+    request: { query: z.object({ request: z.string() }) },
+    responses: {
+      204: { description: 'It is over' },
+      ...problemAnswers('invalid-request', 'unauthenticated', 'forbidden', 'not-found'),
+    },
+  });
+  return routes().openapi(end, (c) => {
+    const isEnded = endLease(c.req.valid('query').request);
+    return isEnded ? c.body(null, 204) : problem(c, 'not-found', 'This purchase has no lease.');
+  });
+}
+
+/** As the course checks it. It is the id of the user, too. */
+const Phone = z.string().regex(/^1[3-9]\d{9}$/, 'must be a mobile number of 11 digits');
+const Code = z.string().regex(/^\d{6}$/, 'must have six digits');
+const LogIn = z.strictObject({ phone: Phone, code: Code });
+const codeSeconds = 120;
+const keyOf = (phone: string): string => `login:code:${phone}`;
+
+const route = <Body extends z.ZodType>(
+  path: string,
+  operationId: string,
+  summary: string,
+  body: Body,
+) => ({
+  ...{ method: 'post' as const, path, operationId, summary, tags: ['lab'], security: [] },
+  middleware: smallBody,
+  request: { body: { required: true, content: { 'application/json': { schema: body } } } },
+});
+
+const sendCode = createRoute({
+  ...route('/codes', 'sendCode', 'A code for a phone number', z.strictObject({ phone: Phone })),
+  description: 'It is valid for two minutes, and for one log-in. In the lab the answer has it.',
+  responses: {
+    201: jsonAnswer(z.object({ code: Code }), 'The code'),
+    ...problemAnswers('invalid-request', 'not-ready'),
+  },
+});
+const logIn = createRoute({
+  ...route('/sessions', 'logIn', 'A token for a code', LogIn),
+  description: 'The user id is the phone number. A wrong code ends the right one, too.',
+  responses: {
+    201: jsonAnswer(z.object({ token: z.string(), userId: z.string() }), 'The token of the user'),
+    ...problemAnswers('invalid-request', 'unauthenticated', 'not-ready'),
+  },
+});
+
+/**
+ * The log-in of the course: a phone number asks for a code, and the code gets a token. The course
+ * sends it by SMS; here the answer has it. A deployment has an issuer of tokens.
+ */
+export function sessionRoutes({ connections }: Service): App {
+  const { TOKEN_SECRET } = connections.config;
+  return routes()
+    .openapi(sendCode, async (c) => {
+      const code = String(randomInt(1_000_000)).padStart(6, '0');
+      const { phone } = c.req.valid('json');
+      await connections.labRedis().set(keyOf(phone), code, 'EX', codeSeconds);
+      return c.json({ code }, 201);
+    })
+    .openapi(logIn, async (c) => {
+      const { phone, code } = c.req.valid('json');
+      const sent = await connections.labRedis().getdel(keyOf(phone));
+      if (sent !== code) return problem(c, 'unauthenticated', 'The code is wrong, used or over.');
+      return c.json({ token: await signToken(TOKEN_SECRET, phone, 'user'), userId: phone }, 201);
+    });
 }

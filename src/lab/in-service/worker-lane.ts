@@ -4,12 +4,13 @@
  * race is armed, the process that consumes it reports every checkpoint, and waits there.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import type { Connections } from '../../service/connections/connections.ts';
+import type { Order } from '../../service/domain.ts';
 import { type CheckpointName, type Gate, installGate } from '../../service/trace/checkpoints.ts';
 import { record } from '../../service/trace/history.ts';
 import { workersAway } from '../environment/workers-away.ts';
-import { laneKeys, workerLane } from '../stage/lane-messages.ts';
-import { meetPlayer } from './meet-player.ts';
+import { type Arrival, keptSeconds, laneKeys, workerLane } from '../stage/lane-messages.ts';
 
 const ofWorkers: readonly CheckpointName[] = ['delivered', 'recording', 'recorded'];
 export const isOfWorkers = (name: CheckpointName): boolean => ofWorkers.includes(name);
@@ -50,4 +51,37 @@ export async function untilWorkersMayStart(
   const lab = connections.labRedis();
   const mayStart = async () => (await lab.exists(workersAway.key).catch(() => 1)) === 0;
   while (!stop.aborted && !(await mayStart())) await sleep(20);
+}
+
+/** A paused lane looks so often whether its player is still there. */
+const lookAfterSeconds = 5;
+
+export interface Lane {
+  readonly race: string;
+  readonly name: string;
+  /** Its own connection: it is blocked here. */
+  readonly redis: Redis;
+}
+
+/** A lane reports the checkpoint that it has reached, and waits there for the player. */
+export async function meetPlayer(
+  { race, name, redis }: Lane,
+  checkpoint: CheckpointName,
+  instance: string,
+  order: Order | undefined,
+): Promise<void> {
+  const at = String(process.hrtime.bigint());
+  const own = { instance, pid: process.pid, orderId: order?.id };
+  const arrival: Arrival = { lane: name, checkpoint, ...own, at };
+  const arrivals = laneKeys.arrivals(race);
+  await redis.multi().rpush(arrivals, JSON.stringify(arrival)).expire(arrivals, keptSeconds).exec();
+  await untilResumed(redis, race, name);
+  if (order) record('resumed', order, { checkpoint });
+}
+
+/** Or until the player has crashed. */
+async function untilResumed(redis: Redis, race: string, lane: string): Promise<void> {
+  const isResumed = () => redis.blpop(laneKeys.resume(race, lane), lookAfterSeconds);
+  while ((await isResumed()) === null)
+    if ((await redis.exists(laneKeys.present(race))) === 0) return;
 }

@@ -3,7 +3,11 @@
  * database by its general log. Only those of this play: they name its voucher, one of its locks, or
  * one of its orders.
  */
-import type { Redis } from 'ioredis';
+
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { Redis, RedisOptions } from 'ioredis';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { ofWriterQuestion } from '../../service/connections/mysql-writer.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
@@ -12,7 +16,6 @@ import { connectAsRoot, endGeneralLog, rootUser } from '../environment/database-
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
 import { lockClients } from './lock-clients.ts';
-import { type Monitor, type Monitored, monitor } from './monitor.ts';
 
 export interface WireCommand {
   /** `redis-main`, `mariadb`; `redis-main, in Lua` for a command of a script. */
@@ -160,3 +163,50 @@ const isNameless = (text: string): boolean =>
 /** What a process asks by itself, once in a while. */
 const ofItsProcess = ['store_epoch', ofWriterQuestion, allBegunChanges];
 const isOfItsProcess = (text: string): boolean => ofItsProcess.some((each) => text.includes(each));
+
+export interface Monitored {
+  /** Milliseconds of the server's wall clock. */
+  readonly atMs: number;
+  /** Sent by a Lua script. */
+  readonly isInLua: boolean;
+  readonly text: string;
+}
+
+const line = /^\+(\d+\.\d+) \[\d+ (\S+)\] (.*)$/;
+/** Quotes and line ends are escaped in it. */
+const word = /"((?:[^"\\]|\\.)*)"/g;
+
+export interface Monitor {
+  readonly isOpen: () => boolean;
+  readonly end: () => void;
+}
+
+/**
+ * Every command that reaches a Redis server of the lab, by MONITOR. On a connection of our own: a
+ * line that comes together with the answer to MONITOR is taken for an answer by ioredis, which
+ * throws.
+ */
+export async function monitor(
+  { host = '127.0.0.1', port = 6_379 }: RedisOptions,
+  hear: (command: Monitored) => void,
+): Promise<Monitor> {
+  const socket = connect(port, host);
+  socket.on('error', () => {}); // A choice may stop its server.
+  await once(socket, 'connect');
+  const lines = createInterface({ input: socket });
+  const begun = once(lines, 'line');
+  lines.on('line', (text) => {
+    const command = parsed(text);
+    if (command) hear(command);
+  });
+  socket.write('MONITOR\r\n');
+  await begun;
+  return { isOpen: () => socket.readyState === 'open', end: () => socket.destroy() };
+}
+
+function parsed(text: string): Monitored | null {
+  const [, seconds, source, rest = ''] = line.exec(text) ?? [];
+  if (seconds === undefined) return null;
+  const words = [...rest.matchAll(word)].map(([, each = '']) => each.replaceAll('\\"', '"'));
+  return { atMs: Number(seconds) * 1_000, isInLua: source === 'lua', text: words.join(' ') };
+}
