@@ -74,9 +74,9 @@ describe('a race on the mutex of each process, played once', () => {
 
   test('in both languages it fits a projector and, with its proof, a phone', async () => {
     await tab.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
-    for (const [language, first] of [
-      ['en', 'has the lock'],
-      ['zh', '得到锁'],
+    for (const [language, first, evidence] of [
+      ['en', 'has the lock', 'user 7 has 2 orders'],
+      ['zh', '得到锁', '用户 7 有 2 个订单'],
     ] as const) {
       expect(await languageOf(tab)).toBe(language);
       expect(await beyondTheProjector(tab), language).toEqual([0, 0]);
@@ -85,7 +85,7 @@ describe('a race on the mutex of each process, played once', () => {
       expect(await lanes.evaluate((box) => box.scrollHeight - box.clientHeight)).toBe(0);
       expect(await widerThanAPhone(tab), language).toBe(0);
       await tab.locator('[data-verdict=violated]').first().click();
-      await tab.locator('.proof').waitFor();
+      expect(await textOf(tab, '.proof')).toContain(evidence);
       expect(await widerThanAPhone(tab), language).toBe(0);
       await tab.keyboard.press('Escape');
       await tab.locator('[data-language]').click();

@@ -12,7 +12,7 @@ import type { Rung } from '../../service/ladder/rung.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
-import { evidenceText } from '../../texts/evidence.ts';
+import { recordedEvidence } from '../../texts/evidence.ts';
 import { labError } from '../errors.ts';
 import type { JudgedPromises, PlayEvent, PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
@@ -404,7 +404,7 @@ function judgedPromises(facts: Facts, isFinal: boolean): JudgedPromises {
     broken: broken.map((finding) => ({
       check: finding.check,
       orders: finding.orders ?? [],
-      evidence: evidenceText('en', ...evidenceOf(finding)),
+      ...recordedEvidence(evidenceOf(finding)),
     })),
     unknown: isFinal ? unknown.map(({ check }) => check) : [],
   };

@@ -53,9 +53,8 @@ export interface Reading {
 }
 
 /** A promise that the data of a play break now. */
-export interface BrokenPromise {
+export interface BrokenPromise extends RecordedEvidence {
   readonly check: CheckName;
-  readonly evidence: string;
   readonly orders: readonly string[];
 }
 

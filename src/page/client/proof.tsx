@@ -6,7 +6,7 @@ import type { Proof as AuditProof } from '../../service/audit/evidence.ts';
 import { connection, isLearner, send } from './api.ts';
 import { reasonOf } from './faults.ts';
 import { lettersOf, type PlayView } from './play-model.ts';
-import { ladder, page } from './texts.ts';
+import { evidenceIn, ladder, page } from './texts.ts';
 
 /** More plays have the lab for themselves: they are not for one learner among many. */
 export const mayAsk = (): boolean => connection.value !== 'recorded' && !isLearner.value;
@@ -31,7 +31,7 @@ export function Proof({ of }: { of: PlayView }) {
           <kbd>Esc</kbd>
         </button>
       </div>
-      <p class="wrong-text">{broken.evidence}</p>
+      <p class="wrong-text">{evidenceIn(broken)}</p>
       <ul>
         {broken.orders.map((id) => (
           <li key={id}>{orderText(of, id)}</li>

@@ -11,7 +11,7 @@ import type { Prediction } from './predictions.ts';
 import { ProofOfRace } from './proof.tsx';
 import { type RunView, seenVerdict } from './run-model.ts';
 import { costTexts } from './sentences.ts';
-import { ladder, language, page } from './texts.ts';
+import { evidenceIn, ladder, language, page } from './texts.ts';
 
 type RunVerdict = NonNullable<RunView['verdict']>;
 
@@ -108,7 +108,7 @@ export function JudgedRun({ of: run, predicted }: Judged<RunView>) {
 export function JudgedRaceCard({ of: { judged, rung }, predicted }: Judged<RaceView>) {
   if (!judged) return null;
   const { words, checkNames } = page.value;
-  const { verdict: seen, isAsClaimed, evidence, evidenceZh, proof } = judged;
+  const { verdict: seen, isAsClaimed, evidence, proof } = judged;
   const also = judged.alsoBroken.map((each) => ladder.value.checks[each]);
   return (
     <>
@@ -121,7 +121,7 @@ export function JudgedRaceCard({ of: { judged, rung }, predicted }: Judged<RaceV
             <b>{words.alsoBroken}</b> {checkNames(also)}
           </span>
         )}
-        {evidence && <p>{(language.value === 'zh' && evidenceZh) || evidence}</p>}
+        {evidence && <p>{evidenceIn(judged)}</p>}
       </JudgedCard>
       {proof && proof.events.length > 0 && <ProofOfRace proof={proof} />}
       {isRung(rung) && <p class="lesson">{ladder.value.rungs[rung].lesson}</p>}
