@@ -1,7 +1,16 @@
 /**
  * One consumer of a shard's stream. It takes new orders, from time to time orders that another
  * consumer left unsettled, and after an error its own: Redis may have handed them to a connection
- * that was already dead.
+ * that was already dead. The way of an entry; `stream-entries.ts` has the three ends:
+ *
+ *   XADD → in the stream
+ *     │ XREADGROUP >       a new entry
+ *     ▼
+ *   pending for a consumer ◄─┐ XAUTOCLAIM      idle for too long: another consumer's now
+ *     │                      ┘ XREADGROUP 0    after an error: the consumer's own, once more
+ *     ├─ all its orders are settled ──► XACK, XDEL
+ *     ├─ some are ────────────────────► split: the others are entries of their own, and new
+ *     └─ it can never be recorded ────► dead letters, XACK, XDEL
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
