@@ -91,7 +91,7 @@ describe('polling', () => {
       expect(await poll(none, { waitMs }, () => pauseMs)).toBeNull();
       const waitedMs = performance.now() - askedAt;
       expect(waitedMs).toBeGreaterThanOrEqual(waitMs - 2);
-      expect(waitedMs).toBeLessThan(waitMs + 250);
+      expect(waitedMs).toBeLessThan(5_000);
     },
   );
 
