@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { execaSync } from 'execa';
 import { languageVariable } from '../lab/commands/options.ts';
 import { commandRow } from '../lab/commands/row.ts';
-import { generatedParts, replaceParts, wholeFiles } from '../lab/report/docs.ts';
+import { generatedParts, recordedFiles, replaceParts, wholeFiles } from '../lab/report/docs.ts';
 import { publishedRows, rowsText } from '../lab/report/published.ts';
 import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
@@ -35,7 +35,8 @@ export const addDocs = command(docsRow, ({ runsFolder }) => {
   rewrite(docsFile('commands.md'), (text) => replaceParts(text, help));
   for (const [file, parts] of Object.entries(generatedParts(runsFolder)))
     rewrite(file, (text) => replaceParts(text, parts));
-  for (const [file, text] of Object.entries(wholeFiles())) rewrite(file, () => text);
+  for (const [file, text] of Object.entries({ ...wholeFiles(), ...recordedFiles(runsFolder) }))
+    rewrite(file, () => text);
   for (const [file, rows] of Object.entries(publishedRows(runsFolder)))
     rewrite(`${dataFolder}${file}`, () => rowsText(rows));
 });

@@ -14,6 +14,7 @@ import {
   drillList,
   exportParts,
   generatedParts,
+  recordedFiles,
   replaceParts,
   tableParts,
 } from '../../src/lab/report/docs.ts';
@@ -215,8 +216,7 @@ test('every row of a table has the cells of its head', () => {
 test.each(['docs/course.md', 'docs/zh/course.md'])(
   'the figures of %s are those of the recorded benchmark',
   (path) => {
-    const [, table = ''] = read('docs/benchmarks.md').split('## Every rung under the same load');
-    const text = read(path);
+    const [table, text] = [read('docs/benchmarks/bench-ladder.txt'), read(path)];
     const figuresOf = (rung: string) => {
       const [, rate, p50] =
         new RegExp(`^${rung} +(\\d+) +\\S+ +\\d+ +(\\S+)`, 'm').exec(table) ?? [];
@@ -271,16 +271,23 @@ test('each measured table has its place in a document', () => {
   for (const name of names) {
     const folder = join(runs, `2026-01-01T000000Z-${name}`);
     mkdirSync(folder);
-    writeFileSync(join(folder, 'report.txt'), `the table of ${name}\n`);
+    writeFileSync(join(folder, 'report.txt'), `the table of ${name}\n\nits machine\n`);
   }
   const parts = generatedParts(runs);
+  const files = Object.values(recordedFiles(runs));
+  expect(files).toEqual(names.map((name) => `the table of ${name}\n\nits machine\n`));
   const pages = ['performance.md', 'benchmarks.md'].map((page) => ({
     text: read(`docs/${page}`),
     own: parts[join(root.pathname, 'docs', page)] ?? {},
   }));
-  expect(pages.flatMap(({ own }) => Object.keys(own))).toEqual(names);
+  const shown = names.filter((name) => name !== 'bench-ladder'); // It is long: its file alone.
+  expect(pages.flatMap(({ own }) => Object.keys(own))).toEqual(shown);
   const written = pages.map(({ text, own }) => replaceParts(text, own)).join('');
-  for (const name of names) expect(written).toContain(`the table of ${name}\n`);
+  for (const name of shown) expect(written).toContain(`the table of ${name}\n`);
+  const [cost, others] = pages.map(({ own }): Record<string, string> => own);
+  expect(cost?.['bench']).toContain('its machine'); // Five paragraphs.
+  expect(others?.['bench-locks']).not.toContain('its machine'); // One.
+  for (const name of names) expect(written).toContain(`(benchmarks/${name}.txt)`);
 });
 
 test('the page’s rows in docs/data are those of the newest runs', () => {

@@ -34,14 +34,14 @@ export type Parts = Readonly<Record<string, string>>;
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const fenced = (text: string): string => `\`\`\`text\n${text.trimEnd()}\n\`\`\``;
 
-/** By page, the names of their runs, and of their parts there. */
-const benchmarks = {
-  'performance.md': ['bench', 'bench-rates'],
-  'benchmarks.md': [
-    ...['bench-ladder', 'bench-beside', 'bench-saturate', 'bench-profile', 'bench-orders'],
-    ...['bench-orders-by-script', 'bench-buckets', 'bench-queues', 'bench-locks'],
-    ...['bench-waiting', 'bench-flood'],
-  ],
+/** By page, the runs whose output it shows, and how many paragraphs of each. */
+const benchmarks: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  'performance.md': { bench: 5, 'bench-rates': 2 },
+  'benchmarks.md': {
+    ...{ 'bench-profile': 2, 'bench-ladder': 0, 'bench-beside': 5, 'bench-saturate': 3 },
+    ...{ 'bench-orders': 3, 'bench-orders-by-script': 3, 'bench-buckets': 3, 'bench-queues': 2 },
+    ...{ 'bench-waiting': 2, 'bench-flood': 3, 'bench-locks': 1 },
+  },
 };
 
 /** The drills with tables in docs/drills.md, and the titles of these. */
@@ -83,13 +83,35 @@ export const wholeFiles = (): Record<string, string> => ({
   [join(root, 'docs', 'openapi.json')]: `${JSON.stringify(describeApi(), null, 1)}\n`,
 });
 
+/** The whole output of the newest run of each benchmark. */
+export function recordedFiles(runsFolder: string): Record<string, string> {
+  const names = Object.values(benchmarks).flatMap((shown) => Object.keys(shown));
+  const files = names.map((name) => [
+    join(root, 'docs', 'benchmarks', `${name}.txt`),
+    newest(runsFolder, name, 'report.txt'),
+  ]);
+  return Object.fromEntries(files.filter(([, text]) => text !== null));
+}
+
 const benchmarkParts = (runsFolder: string): Record<string, Parts> =>
   Object.fromEntries(
-    Object.entries(benchmarks).map(([page, names]) => [
+    Object.entries(benchmarks).map(([page, shown]) => [
       join(root, 'docs', page),
-      textParts(runsFolder, ...names.map((name) => [name, name, 'report.txt'] as const)),
+      shownParts(runsFolder, shown),
     ]),
   );
+
+function shownParts(runsFolder: string, shown: Readonly<Record<string, number>>): Parts {
+  const parts: Record<string, string> = {};
+  for (const [name, paragraphs] of Object.entries(shown)) {
+    const text = newest(runsFolder, name, 'report.txt');
+    if (text !== null && paragraphs > 0) parts[name] = fenced(firstOf(text, paragraphs));
+  }
+  return parts;
+}
+
+const firstOf = (text: string, paragraphs: number): string =>
+  text.split('\n\n').slice(0, paragraphs).join('\n\n');
 
 const headline = (results: readonly RunResult[], language: Language): Parts =>
   results.length > 0 ? { headline: fenced(headlineTable(results, language)) } : {};
@@ -176,19 +198,6 @@ export function wholeScoreboard(runsFolder: string): Scoreboard | null {
 function scoreboardPart(runsFolder: string): Parts {
   const board = wholeScoreboard(runsFolder);
   return board === null ? {} : { scoreboard: scoreboardTables(board) };
-}
-
-/** Each of the newest run with this name that has the file. */
-function textParts(
-  runsFolder: string,
-  ...wanted: readonly (readonly [part: string, name: string, file: string])[]
-): Parts {
-  const parts: Record<string, string> = {};
-  for (const [part, name, file] of wanted) {
-    const text = newest(runsFolder, name, file);
-    if (text !== null) parts[part] = fenced(text);
-  }
-  return parts;
 }
 
 /** @throws RangeError when the text does not have a part's markers. */
