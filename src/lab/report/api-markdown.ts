@@ -65,10 +65,14 @@ function operationMarkdown(
 ): string {
   const { summary = '', description = '', operationId = '', security = [] } = operation;
   const token = security.length > 0 ? 'with a token' : 'without a token';
-  const answers = Object.entries(operation.responses ?? {}).map(([status, answer]) => [
-    status,
-    codesOf((answer as { description: string }).description),
-  ]);
+  const usual = new Set(usualCodes(operation));
+  const answers = Object.entries(operation.responses ?? {}).flatMap(([status, answer]) => {
+    const { description: said } = answer as { description: string };
+    if (!isCodes(said)) return [[status, said]];
+    const own = said.split(', ').filter((code) => !usual.delete(code));
+    return own.length > 0 ? [[status, own.map((code) => `\`${code}\``).join(', ')]] : [];
+  });
+  if (usual.size > 0) throw new RangeError(`${request} does not answer ${[...usual]}`);
   return [
     `### \`${request}\``,
     `${summary}: \`${operationId}\`, ${token}.`,
@@ -78,8 +82,12 @@ function operationMarkdown(
   ].join('\n\n');
 }
 
+/** Of every operation with a token, or with a body: docs/api.md says them once. */
+const usualCodes = ({ security = [], requestBody }: Operation): string[] => [
+  ...['invalid-request', 'internal-error'],
+  ...(security.length > 0 ? ['unauthenticated', 'forbidden'] : []),
+  ...(requestBody ? ['body-too-large', 'unsupported-media-type'] : []),
+];
+
 /** A problem is described by its codes. */
-const codesOf = (description: string): string =>
-  /^[a-z-]+(, [a-z-]+)*$/.test(description)
-    ? description.replaceAll(/[a-z-]+/g, (code) => `\`${code}\``)
-    : description;
+const isCodes = (description: string): boolean => /^[a-z-]+(, [a-z-]+)*$/.test(description);

@@ -156,12 +156,21 @@ export function wholeOrders(runsFolder: string) {
   return whole && table ? { ...whole, head: table.head, rows: table.rows.map(fullCells) } : null;
 }
 
+/** A row for each rung that breaks; the others in a sentence for each count of interleavings. */
 function ordersPart(runsFolder: string): Parts {
   const whole = wholeOrders(runsFolder);
   if (!whole) return {};
   const rows = whole.rows.map(([rung, ...cells]) => [`\`${rung}\``, ...cells]);
-  const table = markdownTable([whole.head, ...rows]);
-  return { 'all-orders': [table, measuredBy(whole.command, whole.verdict)].join('\n\n') };
+  const broken = rows.filter((cells) => cells[3] !== '0');
+  const held = Map.groupBy(
+    rows.filter((cells) => cells[3] === '0'),
+    ([, , interleavings]) => interleavings,
+  );
+  const sentences = [...held].map(
+    ([count, of]) => `- none of ${count} breaks ${of.map(([rung]) => rung).join(', ')}`,
+  );
+  const parts = [markdownTable([whole.head, ...broken]), sentences.join('\n')];
+  return { 'all-orders': [...parts, measuredBy(whole.command, whole.verdict)].join('\n\n') };
 }
 
 /** Every drill, with the link to its part of docs/drills.md. */

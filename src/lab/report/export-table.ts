@@ -1,4 +1,4 @@
-/** What a program may import from the library: each name, and its docstring. */
+/** What a program may import from the library: each value with its docstring, and the types. */
 import { readFileSync } from 'node:fs';
 import { markdownTable } from './markdown-table.ts';
 
@@ -23,11 +23,14 @@ export function exportsMarkdown(entry: LibraryEntry): string {
   const listed = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)];
   const declared = [...text.matchAll(new RegExp(`^export ${kinds} (\\w+)`, 'gm'))];
   const names = [...listed, ...declared].flatMap(([, found = '']) => namesIn(found));
-  const rows = names.sort().map((name) => {
+  const found = names.sort().map((name) => {
     const source = readFileSync(files.get(name) ?? file, 'utf8');
-    return [`\`${name}\``, docstringOf(name, source)];
+    const isType = new RegExp(`^export (?:interface|type) ${name}\\b`, 'm').test(source);
+    return { name: `\`${name}\``, about: docstringOf(name, source), isType };
   });
-  return markdownTable([['export', 'what it is'], ...rows]);
+  const rows = found.filter(({ isType }) => !isType).map(({ name, about }) => [name, about]);
+  const types = found.filter(({ isType }) => isType).map(({ name }) => name);
+  return `${markdownTable([['export', 'what it is'], ...rows])}\n\nTypes: ${types.join(', ')}.`;
 }
 
 /** Its first paragraph, without what it throws and takes: an editor shows these. */
