@@ -290,6 +290,18 @@ test('each measured table has its place in a document', () => {
   for (const name of names) expect(written).toContain(`(benchmarks/${name}.txt)`);
 });
 
+test('the library page has the table of the conformance, and its file the evidence too', () => {
+  const runs = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
+  onTestFinished(() => rmSync(runs, { recursive: true }));
+  const folder = join(runs, '2026-01-01T000000Z-conformance');
+  mkdirSync(folder);
+  const report = 'a table\n\nits marks\n\nits evidence\n\nmeasured here\n';
+  writeFileSync(join(folder, 'report.md'), report);
+  const page = join(root.pathname, 'docs', 'library.md');
+  expect(generatedParts(runs)[page]?.['conformance']).toBe('a table\n\nits marks\n\nmeasured here');
+  expect(Object.values(recordedFiles(runs))).toEqual([report]);
+});
+
 test('the page’s rows in docs/data are those of the newest runs', () => {
   const runs = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
   onTestFinished(() => rmSync(runs, { recursive: true }));

@@ -71,7 +71,7 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     [join(root, 'docs', 'drills.md')]: { drills: drillList(), ...drillParts(runsFolder) },
     [join(root, 'docs', 'library.md')]: {
       ...exportParts(),
-      ...tablePart(runsFolder, 'conformance'),
+      ...conformancePart(runsFolder),
     },
     [join(root, 'docs', 'proof.md')]: mutantPart(runsFolder),
     [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
@@ -83,12 +83,13 @@ export const wholeFiles = (): Record<string, string> => ({
   [join(root, 'docs', 'openapi.json')]: `${JSON.stringify(describeApi(), null, 1)}\n`,
 });
 
-/** The whole output of the newest run of each benchmark. */
+/** The whole output of the newest run of each benchmark, and of the conformance of locks. */
 export function recordedFiles(runsFolder: string): Record<string, string> {
   const names = Object.values(benchmarks).flatMap((shown) => Object.keys(shown));
-  const files = names.map((name) => [
+  const reports = [...names.map((name) => [name, 'report.txt']), ['conformance', 'report.md']];
+  const files = reports.map(([name = '', report = '']) => [
     join(root, 'docs', 'benchmarks', `${name}.txt`),
-    newest(runsFolder, name, 'report.txt'),
+    newest(runsFolder, name, report),
   ]);
   return Object.fromEntries(files.filter(([, text]) => text !== null));
 }
@@ -130,10 +131,11 @@ export const tableParts = (): Parts => ({
 export const exportParts = (): Parts =>
   Object.fromEntries(libraryEntries.map((entry) => [entry, exportsMarkdown(entry)]));
 
-/** The Markdown of the command with this name. */
-function tablePart(runsFolder: string, name: string): Parts {
-  const markdown = newest(runsFolder, name, 'report.md');
-  return markdown === null ? {} : { [name]: markdown.trimEnd() };
+/** Its table, its legend and where it was measured; the evidence of each mark is in the file. */
+function conformancePart(runsFolder: string): Parts {
+  const paragraphs = newest(runsFolder, 'conformance', 'report.md')?.trimEnd().split('\n\n') ?? [];
+  const shown = [...paragraphs.slice(0, 2), ...paragraphs.slice(-1)];
+  return paragraphs.length > 0 ? { conformance: shown.join('\n\n') } : {};
 }
 
 function mutantPart(runsFolder: string): Parts {
