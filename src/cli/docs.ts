@@ -17,7 +17,7 @@ function helpIn(language: Language): string {
   const lockstep = fileURLToPath(new URL('lockstep.js', import.meta.url));
   const env = { [languageVariable]: language };
   const { stdout } = execaSync(process.execPath, [lockstep, '--help'], { env });
-  return `\`\`\`text\n${stdout.trim()}\n\`\`\``;
+  return `${stdout.trim()}\n`;
 }
 
 const docsRow = commandRow({
@@ -31,8 +31,8 @@ const docsRow = commandRow({
 });
 
 export const addDocs = command(docsRow, ({ runsFolder }) => {
-  const help = { commands: helpIn('en'), 'commands-zh': helpIn('zh') };
-  rewrite(docsFile('commands.md'), (text) => replaceParts(text, help));
+  rewrite(docsFile('commands.txt'), () => helpIn('en'));
+  rewrite(docsFile('zh/commands.txt'), () => helpIn('zh'));
   for (const [file, parts] of Object.entries(generatedParts(runsFolder)))
     rewrite(file, (text) => replaceParts(text, parts));
   for (const [file, text] of Object.entries({ ...wholeFiles(), ...recordedFiles(runsFolder) }))
