@@ -20,7 +20,7 @@ const words: Readonly<Record<InWords, Readonly<Record<Language, string>>>> = {
   'still-locked': { en: 'still locked', zh: '锁还在' },
   'time-passes': { en: 'time passes', zh: '时间流逝' },
   'no-lease': { en: 'no lease', zh: '没有租约' },
-  'nothing-to-hit': { en: 'nothing to hit', zh: '跳过' },
+  'nothing-to-hit': { en: 'none on this rung', zh: '这个方案没有' },
   'not-there': { en: 'not there', zh: '没有到达' },
   slow: { en: 'slow', zh: '太慢' },
   'no-effect': { en: 'no effect', zh: '没有作用' },

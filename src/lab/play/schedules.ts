@@ -369,7 +369,7 @@ export const schedules = {
     needs: 'lock',
     shows: 'progress',
     steps: [
-      run('A', 'answer', 'sells, and never releases', '售出，永不释放'),
+      run('A', 'answer', 'sells, and never releases', '下单成功，但一直不释放锁'),
       expire('A', 'the time of a lease passes', '过去了一个租约的时间'),
       run('B', 'answer', 'is refused: nobody can buy now', '被拒绝：谁也买不到了', { wrong: true }),
     ],
@@ -428,7 +428,7 @@ export const schedules = {
     ...lockFault,
     needs: 'lock-redis',
     steps: [
-      fault('stop-spare', 'no more run than the lock needs', '停掉多余的主节点，只留刚好够用的'),
+      fault('stop-spare', 'stops the spare masters', '停掉多余的主节点，只留刚好够用的'),
       fault('hold-replication', 'the replica hears nothing more', '从节点不再收到任何数据'),
       beforeCommit('A', 'has the lock, checked its lease', '得到锁，并检查了租约'),
       heal('stop-spare', 'all run again', '全部重新运行'),
@@ -469,7 +469,7 @@ export const schedules = {
     ...lockFault,
     needs: 'lock-alone',
     steps: [
-      fault('stop-spare', 'no more run than the lock needs', '停掉多余的主节点，只留刚好够用的'),
+      fault('stop-spare', 'stops the spare masters', '停掉多余的主节点，只留刚好够用的'),
       beforeCommit('A', 'has the lock, checked its lease', '得到锁，并检查了租约'),
       heal('stop-spare', 'all run again', '全部重新运行'),
       fault('restart-empty', 'one of A’s restarts empty', 'A 的一个服务器数据丢失后重启'),
@@ -489,7 +489,7 @@ export const schedules = {
     needs: 'lock-alone',
     lanes: { A: '7', B: '7', C: '7' },
     steps: [
-      fault('stop-spare', 'no more run than the lock needs', '停掉多余的主节点，只留刚好够用的'),
+      fault('stop-spare', 'stops the spare masters', '停掉多余的主节点，只留刚好够用的'),
       beforeCommit('A', 'has the lock, checked its lease', '得到锁，并检查了租约'),
       heal('stop-spare', 'all run again', '全部重新运行'),
       fault('stop-first', 'one of A’s stops', 'A 的一个服务器停止'),
