@@ -120,11 +120,9 @@ const headline = (results: readonly RunResult[], language: Language): Parts =>
 /** The tables of docs/ladder.md, in both languages. */
 export const tableParts = (): Parts => ({
   ladder: ladderMarkdown('en'),
-  promises: promisesMarkdown('en'),
-  circumstances: circumstancesMarkdown('en'),
+  promises: promisesMarkdown(),
+  circumstances: circumstancesMarkdown(),
   'ladder-zh': ladderMarkdown('zh'),
-  'promises-zh': promisesMarkdown('zh'),
-  'circumstances-zh': circumstancesMarkdown('zh'),
 });
 
 /** The tables of docs/library.md. */

@@ -111,22 +111,13 @@ export function ladderText(language: Language = 'en'): string {
 const heads = {
   en: {
     ladder: ['ch', 'rung', 'what it does', 'instances', 'claim'],
-    promises: ['promise', 'it says'],
-    circumstances: ['circumstance', 'it means', 'played by'],
     races: ['race', 'what goes wrong', 'on the rung with the bug', 'fixed by'],
     none: 'none',
-    rushes: {
-      'two-requests-at-once': 'every rush',
-      'several-instances': 'a rush on four instances',
-    },
   },
   zh: {
     ladder: ['章', '方案', '做法', '实例数', '预期'],
-    promises: ['承诺', '含义'],
-    circumstances: ['故障场景', '含义', '由谁演示'],
     races: ['竞态', '出了什么问题', '有 bug 的方案', '在哪里修好'],
     none: '没有',
-    rushes: { 'two-requests-at-once': '每次抢购', 'several-instances': '多个进程上的抢购' },
   },
 } as const satisfies Record<Language, unknown>;
 
@@ -144,21 +135,29 @@ export function ladderMarkdown(language: Language = 'en'): string {
   return markdownTable([heads[language].ladder, ...cells]);
 }
 
-/** For docs/ladder.md. */
-export function promisesMarkdown(language: Language): string {
-  const rows = Object.entries(texts[language].checks).map(([name, says]) => [code(name), says]);
-  return markdownTable([heads[language].promises, ...rows]);
+/** For docs/ladder.md, in both languages. */
+export function promisesMarkdown(): string {
+  const { en, zh } = texts;
+  const names = Object.keys(en.checks) as CheckName[];
+  const rows = names.map((name) => [code(name), en.checks[name], zh.checks[name]]);
+  return markdownTable([['promise · 承诺', 'it says', '含义'], ...rows]);
 }
 
+const rushOf: Partial<Record<Circumstance, string>> = {
+  'two-requests-at-once': 'every rush · 每次抢购',
+  'several-instances': 'a rush on four instances · 多个进程上的抢购',
+};
+
 /** For docs/ladder.md: what plays each circumstance is a rush, or the races that have its name. */
-export function circumstancesMarkdown(language: Language): string {
-  const { circumstances: head, rushes } = heads[language];
-  const rushOf: Partial<Record<string, string>> = rushes;
-  const rows = Object.entries(texts[language].circumstances).map(([name, means]) => {
+export function circumstancesMarkdown(): string {
+  const { en, zh } = texts;
+  const names = Object.keys(en.circumstances) as Circumstance[];
+  const rows = names.map((name) => {
     const races = raceNames.filter((race) => schedules[race].under === name).map(code);
     const played = [rushOf[name] ?? [], races].flat();
-    return [code(name), means, played.join(', ')];
+    return [code(name), en.circumstances[name], zh.circumstances[name], played.join(', ')];
   });
+  const head = ['circumstance · 故障场景', 'it means', '含义', 'played by · 由谁演示'];
   return markdownTable([head, ...rows]);
 }
 
