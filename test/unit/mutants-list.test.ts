@@ -19,17 +19,20 @@ const saleMutant = (name: MutantName): Watched => ({
   test: testOfMutant(name),
 });
 
-const watched: readonly Watched[] = [
-  ...lockMutants.map((mutant) => ({ defence: mutant.name, ...testOf(mutant) })),
-  ...mutantNames.map(saleMutant),
-];
+const ofLocks = lockMutants.map((mutant) => ({ defence: mutant.name, ...testOf(mutant) }));
+const watched: readonly Watched[] = [...ofLocks, ...mutantNames.map(saleMutant)];
 
 const isLong = (file: string): boolean => /^test\/(long|newer)\//.test(file);
-const rows = watched.map(({ defence, file, test: name }) => {
+const rows = ofLocks.map(({ defence, file, test: name }) => {
   const length = isLong(file) ? 'npm run test:all' : 'npm test';
   return `| ${defence} | \`${file.replace('test/', '')}\`: ${name} | \`${length}\` |`;
 });
-const head = ['| mutant or defence | the test that turns red | in |', '| --- | --- | --- |'];
+const head = ['| mutant | the test that turns red | in |', '| --- | --- | --- |'];
+
+/** Those of the final rung have their names, and a table of their own on the page. */
+const inShort = mutantNames.filter((name) => !otherMutants.includes(name));
+const ofFinalRung = `Of the final rung: ${inShort.map((name) => `\`${name}\``).join(', ')} in
+\`drills/mutants.test.ts\` (\`npm test\`), the others in \`long/mutants.test.ts\` (\`npm run test:all\`).`;
 
 test('every mutant has the test that watches it, and most of these are in `npm test`', () => {
   for (const { file } of watched) expect(existsSync(file), file).toBe(true);
@@ -40,7 +43,7 @@ test('every mutant has the test that watches it, and most of these are in `npm t
 test('docs/proof.md is as `npm run docs:mutants` writes it', async () => {
   const page = new URL('../../docs/proof.md', import.meta.url).pathname;
   const fresh = replaceParts(readFileSync(page, 'utf8'), {
-    watched: [...head, ...rows].join('\n'),
+    watched: [...head, ...rows, '', ofFinalRung].join('\n'),
   });
   await expect(fresh).toMatchFileSnapshot(page);
 });
