@@ -19,7 +19,7 @@ import { fullCells } from './figure-rows.ts';
 import {
   circumstancesMarkdown,
   ladderMarkdown,
-  playedMarkdown,
+  playedText,
   promisesMarkdown,
   raceMarkdown,
 } from './ladder-tables.ts';
@@ -61,7 +61,7 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     [join(root, 'docs', 'api.md')]: { api: apiMarkdown() },
     [join(root, 'docs', 'ladder.md')]: tableParts(),
     [join(root, 'docs', 'races.md')]: {
-      ...{ races: raceMarkdown('en'), played: playedMarkdown() },
+      races: raceMarkdown('en'),
       ...ordersPart(runsFolder),
     },
     [join(root, 'docs', 'zh', 'races.md')]: { races: raceMarkdown('zh') },
@@ -81,6 +81,7 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
 /** Files that are made whole, without a run. */
 export const wholeFiles = (): Record<string, string> => ({
   [join(root, 'docs', 'openapi.json')]: `${JSON.stringify(describeApi(), null, 1)}\n`,
+  [join(root, 'docs', 'races-played.txt')]: playedText(),
 });
 
 /** The whole output of the newest run of each benchmark, and of the conformance of locks. */

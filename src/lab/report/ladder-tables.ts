@@ -172,21 +172,29 @@ export function raceMarkdown(language: Language): string {
   return markdownTable([head, ...rows]);
 }
 
-/** The races of faults that the drills play, and the claim on each rung. For docs/races.md. */
-export function playedMarkdown(): string {
+/** The races of faults that the drills play, and the claim on each rung: docs/races-played.txt. */
+export function playedText(): string {
   const faults = raceNames.filter((race) => circumstances[schedules[race].under] === 'fault');
-  const rows = faults.map((race) => {
-    const { shows } = schedules[race];
+  const races = faults.map((race) => {
     const rungs = allRaces.filter((each) => each.race === race).map(({ rung }) => rung);
     const claiming = (claim: string) =>
-      rungs.filter((rung) => claimedOutcome(ladder[rung], race) === claim).join(', ') || '–';
-    return [`\`${race}\``, shows, ...['violated', 'other', 'held'].map(claiming)];
+      rungs.filter((rung) => claimedOutcome(ladder[rung], race) === claim).join(', ');
+    const lines = [
+      ['violated', claiming('violated')],
+      ['other', claiming('other')],
+      ['held', claiming('held')],
+    ].filter(([, on]) => on !== '');
+    const told = lines.map(([claim = '', on]) => wrap(`  ${claim.padEnd(10)}${on}`, 100, margin));
+    return [`${race}: ${schedules[race].shows}`, ...told].join('\n');
   });
-  return markdownTable([
-    ['race', 'is about', 'violated on', 'breaks another promise on', 'held on'],
-    ...rows,
-  ]);
+  return `${playedHead}\n\n${races.join('\n\n')}\n`;
 }
+
+const margin = ' '.repeat(12);
+const playedHead = `Each race of a fault, the promise that it is about, and the rungs on which it is played:
+  violated  the promise breaks, as the rung claims
+  other     another promise breaks, as the rung claims
+  held      none breaks`;
 
 function claimedOutcome({ breaks }: Rung, race: RaceName): 'violated' | 'other' | 'held' {
   const { under, shows } = schedules[race];
