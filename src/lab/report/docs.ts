@@ -18,6 +18,7 @@ import { exportsMarkdown, libraryEntries } from './export-table.ts';
 import { fullCells } from './figure-rows.ts';
 import {
   circumstancesMarkdown,
+  ladderInChinese,
   ladderMarkdown,
   playedText,
   promisesMarkdown,
@@ -82,6 +83,7 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
 export const wholeFiles = (): Record<string, string> => ({
   [join(root, 'docs', 'openapi.json')]: `${JSON.stringify(describeApi(), null, 1)}\n`,
   [join(root, 'docs', 'races-played.txt')]: playedText(),
+  [join(root, 'docs', 'zh', 'ladder.txt')]: ladderInChinese(),
 });
 
 /** The whole output of the newest run of each benchmark, and of the conformance of locks. */
@@ -118,12 +120,11 @@ const firstOf = (text: string, paragraphs: number): string =>
 const headline = (results: readonly RunResult[], language: Language): Parts =>
   results.length > 0 ? { headline: fenced(headlineTable(results, language)) } : {};
 
-/** The tables of docs/ladder.md, in both languages. */
+/** The tables of docs/ladder.md. */
 export const tableParts = (): Parts => ({
-  ladder: ladderMarkdown('en'),
+  ladder: ladderMarkdown(),
   promises: promisesMarkdown(),
   circumstances: circumstancesMarkdown(),
-  'ladder-zh': ladderMarkdown('zh'),
 });
 
 /** The tables of docs/library.md. */

@@ -110,12 +110,10 @@ export function ladderText(language: Language = 'en'): string {
 
 const heads = {
   en: {
-    ladder: ['ch', 'rung', 'what it does', 'instances', 'claim'],
     races: ['race', 'what goes wrong', 'on the rung with the bug', 'fixed by'],
     none: 'none',
   },
   zh: {
-    ladder: ['章', '方案', '做法', '实例数', '预期'],
     races: ['竞态', '出了什么问题', '有 bug 的方案', '在哪里修好'],
     none: '没有',
   },
@@ -124,16 +122,20 @@ const heads = {
 const code = (name: string): string => `\`${name}\``;
 
 /** For docs/ladder.md. */
-export function ladderMarkdown(language: Language = 'en'): string {
-  const cells = ladderRows(language).map((row) => [
+export function ladderMarkdown(): string {
+  const cells = ladderRows().map((row) => [
     row.chapter,
     code(row.rung),
     row.idea,
     row.instances,
-    claimText(row, '<br>', language),
+    claimText(row, '<br>'),
   ]);
-  return markdownTable([heads[language].ladder, ...cells]);
+  return markdownTable([['ch', 'rung', 'what it does', 'instances', 'claim'], ...cells]);
 }
+
+/** For docs/zh/ladder.txt. */
+export const ladderInChinese = (): string =>
+  `每个方案：名字、做法、预期（保证什么，或者在哪种故障场景下违反哪条承诺）。\n\n${ladderText('zh')}\n`;
 
 /** For docs/ladder.md, in both languages. */
 export function promisesMarkdown(): string {
