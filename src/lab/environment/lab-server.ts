@@ -19,7 +19,7 @@ export interface LabServer {
 }
 
 /** Until the primary of the service has replaced a dead process; it waits longer each time. */
-const replacedWithinMs = 10_000;
+const replacedWithinMs = 30_000;
 
 /** An instance or an order worker, while it runs. @throws UNKNOWN_SERVER */
 export function processOf(name: string, service: ProcessRef): ProcessRef {

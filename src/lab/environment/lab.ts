@@ -59,7 +59,8 @@ import {
 } from './stores.ts';
 import { waitUntil } from './wait-until.ts';
 
-const startWithinMs = 30_000;
+/** On a slow machine RabbitMQ takes half of it. A server that has ended is not waited for. */
+const startWithinMs = 60_000;
 export const defaultShape: ServiceShape = { instances: 4, balancer: 'nginx' };
 
 /** Called with one sentence for each step of a long command. */

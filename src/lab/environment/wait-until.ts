@@ -41,8 +41,10 @@ export async function waitFor<T>(
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   let last: unknown;
-  while (performance.now() < deadline) {
+  for (;;) {
     signal?.throwIfAborted();
+    // One look comes after the deadline: this process may have stood still until then.
+    const isLast = performance.now() >= deadline;
     try {
       const found = await find();
       if (found !== null) return found;
@@ -51,7 +53,7 @@ export async function waitFor<T>(
       if (isLabError(error, 'SERVER_ENDED') || isLabError(error, 'INTERRUPTED')) throw error;
       last = error;
     }
+    if (isLast) throw serviceError('DEADLINE_PASSED', description, withinMs).causedBy(last);
     await sleep(everyMs);
   }
-  throw serviceError('DEADLINE_PASSED', description, withinMs).causedBy(last);
 }
