@@ -49,10 +49,13 @@ export function judgeFlood({ purchases, tries, facts, floods }: FloodedSale): Ju
 }
 
 /** Fewer than the limit lets through in a second would be no flood. */
-const answersMin = 600;
+export const answersMin = 600;
+
+export const countAll = (answers: Flooded['answers']): number =>
+  Object.values(answers).reduce((sum, times) => sum + times, 0);
 
 function missing({ name, answers }: Flooded): string[] {
-  const all = Object.values(answers).reduce((sum, times) => sum + times, 0);
+  const all = countAll(answers);
   if (all < answersMin) return [`a flood of ${name} had ${all} answers only`];
   const isRefused = answers['not-found'] !== undefined || (answers[limit] ?? 0) > 0;
   return isRefused ? [] : [`nginx refused nothing of a flood of ${name}`];

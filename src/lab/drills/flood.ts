@@ -4,11 +4,12 @@
  * purchases with a forged token.
  */
 import type { ServiceShape } from '../environment/servers/service.ts';
+import { isInTime } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
 import { deploymentLimits, flood, floodRequests } from '../workload/flood.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
 import type { Drill } from './drill.ts';
-import { type Flooded, judgeFlood } from './flood-figures.ts';
+import { answersMin, countAll, type Flooded, judgeFlood } from './flood-figures.ts';
 
 const rung = 'lua-stream';
 /** Below the limit of an address: all buyers of a drill have the same one. */
@@ -45,9 +46,14 @@ async function floodAll(stage: Stage, eachMs: number): Promise<Flooded[]> {
   for (const request of floodRequests) {
     stage.note(`a flood: ${request.name}`);
     const over = new AbortController();
-    const flooding = flood(stage.lab.baseUrl, request, over.signal);
+    const answers: Record<string, number> = {};
+    const flooding = flood(stage.lab.baseUrl, request, over.signal, answers);
     flooding.catch(() => {}); // It is awaited below.
-    await stage.rest(eachMs).finally(() => over.abort());
+    const isFlood = () => countAll(answers) >= answersMin; // Later on a slow machine.
+    await stage
+      .rest(eachMs)
+      .then(() => isInTime(stage.until('a flood', withinMs, isFlood)))
+      .finally(() => over.abort());
     floods.push({ name: request.name, answers: await flooding });
   }
   return floods;

@@ -29,15 +29,18 @@ export const deploymentLimits: AddressLimits = {
 /** This machine too, and nobody else's. */
 const attacker = '127.9.9.9';
 
-/** Until it aborts. @returns how many answers had each code, or status */
+/**
+ * Until it aborts.
+ * @param answers how many had each code, or status; it grows.
+ */
 export async function flood(
   baseUrl: string,
   { method, path }: FloodRequest,
   signal: AbortSignal,
+  answers: Record<string, number> = {},
 ): Promise<Record<string, number>> {
   const options = { count: floodConnections, addressOf: () => attacker };
   const connections = await LightConnections.open(baseUrl, options);
-  const answers: Record<string, number> = {};
   let next = 1_000_000;
   const ask = () => {
     const headers = { Authorization: `Bearer e30.e30.${'A'.repeat(43)}` };
