@@ -17,14 +17,14 @@ export function testSaleMutants(names: readonly MutantName[]): void {
     '%s',
     async (_, name) => {
       const before = await withConnections(lab(), leftovers);
-      const signal = AbortSignal.timeout(200_000);
+      const signal = AbortSignal.timeout(400_000);
       const [result] = await runMutants(lab(), [name], signal, () => {});
       const text = result ? judgeMutants([result]).reasons.join('\n') : '';
       expect(result, text).toMatchObject({ mutant: name, fate: 'red', real: { verdict: 'held' } });
       expect(result?.violated).toContain(mutants[name].turnsRed);
       expect(await withConnections(lab(), leftovers)).toEqual(before);
     },
-    240_000,
+    480_000,
   );
 }
 

@@ -13,7 +13,14 @@ import type { Experiment } from '../stage/experiment.ts';
 import { type ChangedCopy, changedCopy, checkChange } from './change.ts';
 import { judgeMutants, type MutantResult, type RealRun } from './judge-mutants.ts';
 import { type Mutant, type MutantName, mutants } from './mutants.ts';
-import { firstNotHeld, runTrial, type TrialFinding, trialShape, trialTitle } from './run-trial.ts';
+import {
+  firstNotHeld,
+  runTrial,
+  settlesWithinMs,
+  type TrialFinding,
+  trialShape,
+  trialTitle,
+} from './run-trial.ts';
 import type { TrialName } from './trials.ts';
 
 export const mutantTrials: Experiment<{ readonly names: readonly MutantName[] }> = {
@@ -107,10 +114,15 @@ interface Played extends RealRun {
   readonly findings?: readonly TrialFinding[];
 }
 
-async function play(lab: Lab, name: TrialName, signal: AbortSignal): Promise<Played> {
+async function play(
+  lab: Lab,
+  name: TrialName,
+  signal: AbortSignal,
+  withinMs: number = settlesWithinMs.real,
+): Promise<Played> {
   const startedAt = performance.now();
   try {
-    const { findings, seconds } = await runTrial(lab, name, signal);
+    const { findings, seconds } = await runTrial(lab, name, signal, withinMs);
     const bad = firstNotHeld(findings);
     const evidence = bad ? `${bad.check}: ${evidenceText('en', ...bad.evidence)}` : '';
     return { verdict: bad?.verdict ?? 'held', seconds, evidence, findings };
@@ -135,7 +147,7 @@ async function playMutant(
   try {
     await lab.serve({ ...trialShape, ...(copy && { code: copy.folder }) });
     if ('redis' in mutant) before = await configure(lab, mutant.redis);
-    return await play(lab, mutant.trial, signal);
+    return await play(lab, mutant.trial, signal, settlesWithinMs.mutant);
   } finally {
     await forgetOrders(lab);
     await configure(lab, before);

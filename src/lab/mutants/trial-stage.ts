@@ -30,7 +30,6 @@ export interface Trial {
 }
 
 /** After the last fault is mended. The real rung needs a few seconds, also on a slow machine. */
-const settlesWithinMs = 20_000;
 const happensWithinMs = 20_000;
 const arrivesWithinMs = 15_000;
 
@@ -166,9 +165,9 @@ export class TrialStage {
   }
 
   /** Waits until no order of the voucher is queued. @returns false after the deadline. */
-  async settles(): Promise<boolean> {
+  async settles(withinMs: number): Promise<boolean> {
     const isSettled = async () => (await this.#queued()).length === 0;
-    const waiting = this.#stage.until('the orders to settle', settlesWithinMs, isSettled);
+    const waiting = this.#stage.until('the orders to settle', withinMs, isSettled);
     return waiting.then(
       () => true,
       () => {
