@@ -28,16 +28,15 @@ export interface OtherProcesses {
   readonly afterDefaultLease: () => Promise<ReadonlyMap<string, Fate>>;
 }
 
-const shortLeaseMs = 2_000;
-const longDefaults = { LOCK_LEASE_MS: '30000', LOCK_WATCHDOG_MS: '30000' };
-const freeWithinMs = 4_000;
+const shortLeaseMs = 3_000;
+const long = '120000';
 
 /** @param locks filled before the first clause runs */
 export const otherProcesses = (locks: ReadonlyMap<string, Lock>): OtherProcesses => ({
   answers: first(() => askWhileHeld(locks)),
   sections: first(() => contend(contenders(locks), patient)),
-  afterShortLease: first(() => killOwner(locks, String(shortLeaseMs), longDefaults)),
-  afterDefaultLease: first(() => killOwner(locks, 'default', {})),
+  afterShortLease: first(() => killOwner(locks, 'own')),
+  afterDefaultLease: first(() => killOwner(locks, 'default')),
 });
 
 function first<T>(work: () => Promise<T>): () => Promise<T> {
@@ -71,7 +70,7 @@ function contenders(locks: ReadonlyMap<string, Lock>) {
 async function askWhileHeld(locks: ReadonlyMap<string, Lock>): Promise<Answers> {
   const resources = someResources(locks);
   const leases = await onEach(locks, (lock, name) =>
-    lock.acquire(resources[name] ?? '', { waitMs: 5_000, leaseMs: 20_000 }),
+    lock.acquire(resources[name] ?? '', { waitMs: 20_000, leaseMs: 120_000 }),
   );
   const holder = await hold(resources, '1000', 50, patient);
   holder.kill();
@@ -79,14 +78,23 @@ async function askWhileHeld(locks: ReadonlyMap<string, Lock>): Promise<Answers> 
   return holder.answers;
 }
 
-/** The owner of all locks is killed; each must be free some time later, and not before. */
+/**
+ * The owner of all locks is killed; each must be free some time later, and not before. Leases that
+ * may have ended before it was killed show nothing: then again, with longer ones.
+ * @param lease that its caller asks for, or that its settings say
+ */
 async function killOwner(
   locks: ReadonlyMap<string, Lock>,
-  leaseMs: string,
-  changes: Readonly<Record<string, string>>,
+  lease: 'own' | 'default',
+  leaseMs = shortLeaseMs,
 ): Promise<Map<string, Fate>> {
   const resources = someResources(locks);
-  const holder = await hold(resources, leaseMs, 1_000, changes);
+  const [own, byDefault] = lease === 'own' ? [`${leaseMs}`, long] : ['default', `${leaseMs}`];
+  const startedAt = performance.now();
+  const holder = await hold(resources, own, 10_000, {
+    ...{ LOCK_LEASE_MS: byDefault, LOCK_WATCHDOG_MS: byDefault },
+    ...{ LOCK_ANSWER_MS: '1000', ZOOKEEPER_SESSION_MS: `${leaseMs}` },
+  });
   const isGranted = (lock: Lock, name: string, waitMs: number) =>
     lock.acquire(resources[name] ?? '', { waitMs }).then(async (lease) => {
       await lease?.release();
@@ -94,10 +102,11 @@ async function killOwner(
     });
   const early = await onEach(locks, (lock, name) => isGranted(lock, name, 0));
   holder.kill();
+  if (performance.now() - startedAt > leaseMs) return killOwner(locks, lease, 4 * leaseMs);
   return onEach(locks, async (lock, name) => ({
     said: holder.answers.get(name) ?? '',
     isTaken: early.get(name) === false,
-    isFreeLater: await isGranted(lock, name, freeWithinMs),
+    isFreeLater: await isGranted(lock, name, 3 * leaseMs),
   }));
 }
 

@@ -94,7 +94,7 @@ describe.each(queues)('the queue of %s', (name, open) => {
   if (name === 'rabbitmq')
     beforeAll(async () => {
       rabbitmq = await startOwnRabbitmq();
-    }, 90_000);
+    }, 180_000);
   let contestant: Contestant;
 
   const openQueue = async (): Promise<[OrderQueue, Connections]> => {

@@ -72,7 +72,7 @@ const queue: Addition = {
 let copy: SourceCopy;
 beforeAll(async () => {
   copy = await copyWith(lock, queue);
-}, 180_000);
+}, 360_000);
 afterAll(() => copy?.remove());
 
 /** Connections of the copy's own class, to a Redis that the lab's workers do not read. */
@@ -140,7 +140,7 @@ test.each(clausesInProcess)(
     const open = lockFactories().get(lock.rung as RungName);
     if (!open) throw new Error('the table does not have the new lock');
     const connections = await openConnections();
-    const contestant = { name: lock.rung, lock: open(connections), connections };
+    const contestant = { name: lock.rung, lock: open(connections), connections, withinMs: 10_000 };
     await connections.ready();
     await clauses[name](contestant);
   },
@@ -159,7 +159,7 @@ test('a worker consumes the new queue through the table, and records its orders'
 
   const stop = new AbortController();
   const working = workOrders(connections, opened, quiet, stop.signal);
-  await waitUntil('the queue to drain', 10_000, async () => (await opened.depth()) === 0);
+  await waitUntil('the queue to drain', 20_000, async () => (await opened.depth()) === 0);
   stop.abort();
   await working;
   const facts = await collectFacts(connections, voucher.id);

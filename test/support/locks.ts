@@ -42,7 +42,7 @@ export async function held(
   resource: string,
   options: Partial<AcquireOptions> = {},
 ): Promise<Lease> {
-  const lease = await lock.acquire(resource, { waitMs: 5_000, ...options });
+  const lease = await lock.acquire(resource, { waitMs: 20_000, ...options });
   expect(lease, `the lock on ${resource}, in time`).not.toBeNull();
   return releasedLater(lease as Lease);
 }
