@@ -17,8 +17,10 @@ const realServers = {
   maxWorkers: 4,
   isolate: false,
   setupFiles: './test/support/each-file.ts',
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  // No test is red because the machine is slow: these end a wait that would never end.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 20_000 } },
 };
 type Settings = NonNullable<TestProjectInlineConfiguration['test']>;
 
@@ -80,10 +82,8 @@ export const projects = [
   onMariadb('security', 1, 'test/security/*.test.ts'),
   onMariadb('drills', 1, 'test/drills/*.test.ts'),
   onMariadb('long', 5, 'test/long/*.test.ts'),
-  // They send a load and need both cores for it: dropped requests fail them.
+  // They send a load: with two at once it is about as large as it should be. No verdict needs that.
   onMariadb('long loads', 6, 'test/long/loads/*.test.ts', { maxWorkers: 2 }),
-  // Their verdict is about time: how soon a lock sells again, how long an answer takes.
-  onMariadb('long alone', 7, 'test/long/alone/*.test.ts', { maxWorkers: 1 }),
   mysql,
   newer,
   onMariadb('mutants', 10, 'test/mutants/*.test.ts', {

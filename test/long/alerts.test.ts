@@ -119,7 +119,7 @@ describe('an alert', () => {
     await change(connections.mysql(), 'DELETE FROM orders WHERE voucher_id = ?', [voucherId]);
     await untilFires(deployment, 'LockstepStoresDiffer');
     expect(await deployment.firing()).toEqual(['LockstepStoresDiffer']);
-  }, 120_000);
+  }, 240_000);
 
   test('says that accepted orders wait, and is silent once they are recorded', async () => {
     const deployment = await monitored();
@@ -131,7 +131,7 @@ describe('an alert', () => {
       await untilFires(deployment, 'LockstepOrdersWait');
     });
     await untilSilent(deployment, 'LockstepOrdersWait');
-  }, 200_000);
+  }, 400_000);
 
   test('says that an order could not be recorded', async () => {
     const deployment = await monitored();
@@ -140,7 +140,7 @@ describe('an alert', () => {
     await connections.redis('admin').xadd(orders, '*', 'orderId', 'no number');
     await untilFires(deployment, 'LockstepDeadLetters');
     expect(await deployment.firing()).toEqual(['LockstepDeadLetters']);
-  }, 120_000);
+  }, 240_000);
 
   test('says that a process stands still, and is silent once it runs again', async () => {
     // Its primary would kill it sooner.
@@ -150,14 +150,14 @@ describe('an alert', () => {
       process.kill(deployment.worker, 'SIGCONT'),
     );
     await untilSilent(deployment, 'LockstepProcessDown');
-  }, 240_000);
+  }, 480_000);
 
   test('says that a process ended, although another one is there at once', async () => {
     const deployment = await monitored();
     process.kill(deployment.worker, 'SIGKILL');
     await untilFires(deployment, 'LockstepProcessRestarts');
     expect(await deployment.firing()).toEqual(['LockstepProcessRestarts']);
-  }, 120_000);
+  }, 240_000);
 
   test('says that a change of an operator is not finished: Redis has lost the sale', async () => {
     const deployment = await monitored();
@@ -166,7 +166,7 @@ describe('an alert', () => {
     expect(await deployment.pause()).toBe(503);
     await untilFires(deployment, 'LockstepChangeUnfinished');
     expect(await deployment.firing()).toEqual(['LockstepChangeUnfinished', 'LockstepStoresDiffer']);
-  }, 120_000);
+  }, 240_000);
 
   test('says that a store takes no writes, and is silent once it does', async () => {
     const deployment = await monitored();
@@ -175,5 +175,5 @@ describe('an alert', () => {
     await untilFires(deployment, 'LockstepStoreDown');
     await change(connections.mysql(), 'RENAME TABLE gone_epoch TO store_epoch', []);
     await untilSilent(deployment, 'LockstepStoreDown');
-  }, 240_000);
+  }, 480_000);
 });

@@ -18,4 +18,4 @@ test('a rung breaks under some order when the ladder says so, and under none oth
   );
   expect(result).toMatchObject({ verdict: 'held', reasons: [] });
   expect(result.figures).toMatchObject({ rungs: rungsWithOrders.length });
-}, 180_000);
+}, 360_000);

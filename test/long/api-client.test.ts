@@ -33,7 +33,7 @@ async function linted(cwd: string): Promise<string> {
 test('Spectral has nothing to say about the description, and would say it', async () => {
   expect(await linted(described())).toMatch(/^0: No results with a severity of 'hint' or higher/);
   expect(await linted(described({ servers: [], tags: [] }))).toContain('oas3-api-servers');
-}, 120_000);
+}, 240_000);
 
 const program = `
 import createClient from 'openapi-fetch';
@@ -74,4 +74,4 @@ test('a client that openapi-typescript makes compiles strictly, and buys', async
   const args = ['client.js', baseUrl, operator, user];
   const { stdout } = await execa(process.execPath, args, { cwd });
   expect(stdout).toBe('queued forbidden');
-}, 180_000);
+}, 360_000);

@@ -30,7 +30,7 @@ test('with `replica`, a slot that moves and a failover cost no accepted order', 
   const { sale, settings } = await failover('replica');
   await recordAll(sale, settings);
   await expectRecorded(sale);
-}, 120_000);
+}, 240_000);
 
 test('with `always`, a failover costs the orders that no replica had, and no others', async () => {
   const { sale, settings, cutAt, atStake } = await failover('always');
@@ -42,7 +42,7 @@ test('with `always`, a failover costs the orders that no replica had, and no oth
     expect(since).toContain(each);
     expect(atStake).toContain(each.voucherId);
   }
-}, 120_000);
+}, 240_000);
 
 /** Users buy all four vouchers all the time. No worker runs: the orders are in Redis alone. */
 async function failover(ORDER_DURABILITY: 'always' | 'replica') {

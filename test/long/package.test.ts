@@ -86,4 +86,4 @@ test('the examples run with the package, and a strict program compiles with thei
   ];
   const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')];
   await execa(tsc, ['--noEmit', '--strict', ...settings, ...types, 'consumer.ts'], { cwd });
-}, 180_000);
+}, 360_000);

@@ -44,7 +44,7 @@ class Client {
 }
 
 test('the page starts a lab, keeps its session over a restart, and ends with the lab', {
-  timeout: 180_000,
+  timeout: 360_000,
 }, async () => {
   const folder = join(someFolder(), 'lab');
   const env = { LOCKSTEP_LAB: folder, LOCKSTEP_RUNS: join(folder, 'runs') };

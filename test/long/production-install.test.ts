@@ -60,7 +60,7 @@ describe('a production install', () => {
       cpSync(join(root, name), join(folder, name), { recursive: true });
     const options = ['--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
     await execa('npm', ['ci', '--prefer-offline', ...options], { cwd: folder });
-  }, 180_000);
+  }, 360_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test('has the dependencies, and no package for development alone', () => {

@@ -52,8 +52,8 @@ async function ownSale() {
   return { redis, connections, voucher: await voucherOf(connections) };
 }
 
-const untilRecorded = (connections: Connections, order: Order, withinMs = 20_000) =>
-  waitUntil('the order to be recorded', withinMs, () => isRecorded(connections, order));
+const untilRecorded = (connections: Connections, order: Order) =>
+  waitUntil('the order to be recorded', 20_000, () => isRecorded(connections, order));
 
 /** Its worker has recorded an order. */
 async function recordingService(settings: Readonly<Record<string, string>> = {}) {
@@ -141,11 +141,11 @@ describe('while a store is away for longer than the limit, nobody is replaced', 
     const isSaid = () =>
       events('purchases-not-answered').some(({ doesRedisAnswer }) => doesRedisAnswer === false);
     await waitUntil('the instance to say it', 20_000, isSaid);
-    await waitUntil('the worker not to be healthy', 5_000, async () => !(await isHealthy()));
+    await waitUntil('the worker not to be healthy', 20_000, async () => !(await isHealthy()));
     await redis.start();
     await connections.ready();
-    await untilRecorded(connections, await bought(connections, voucher, '2'), 5_000);
-    await waitUntil('the instance to be ready', 5_000, isReady);
+    await untilRecorded(connections, await bought(connections, voucher, '2'));
+    await waitUntil('the instance to be ready', 20_000, isReady);
     expect(events('child-exited')).toEqual([]);
     expect(events('promotion-loses-orders')).toEqual([]); // No replica can be promoted.
   });
@@ -159,10 +159,10 @@ describe('while a store is away for longer than the limit, nobody is replaced', 
     proxy.cut();
     const order = await bought(connections, voucher, '1');
     await untilSaid(service, tooLongMs.withOrders, { doesMysqlAnswer: false });
-    await waitUntil('it not to be healthy', 5_000, async () => !(await service.isHealthy()));
+    await waitUntil('it not to be healthy', 20_000, async () => !(await service.isHealthy()));
     proxy.mend();
     await untilRecorded(connections, order);
-    await waitUntil('the worker to be healthy', 5_000, service.isHealthy);
+    await waitUntil('the worker to be healthy', 20_000, service.isHealthy);
     expect(service.events('child-exited')).toEqual([]);
   });
 
@@ -189,6 +189,6 @@ test('while Redis is being rebuilt, an order worker waits, is not replaced, and 
   await untilSaid(service, tooLongMs.idle);
   expect(service.events('waiting-for-epoch')).toHaveLength(1);
   await connections.redis('admin').set(epoch, connections.epoch.value);
-  await untilRecorded(connections, order, 5_000);
+  await untilRecorded(connections, order);
   expect(service.events('child-exited')).toEqual([]);
 });

@@ -45,7 +45,7 @@ async function expectHealed(): Promise<void> {
 /** Until it is accepted: the service needs a moment to follow the master. */
 async function oneMoreSale(voucherId: string, user: string): Promise<void> {
   const sell = async () => [202, 409].includes((await buy(voucherId, user)).httpStatus);
-  await waitUntil('a sale', 10_000, sell);
+  await waitUntil('a sale', 20_000, sell);
 }
 
 /** Of the lab's own connections, to the master, whichever it is. */

@@ -112,7 +112,7 @@ async function takeAndDie(settings: Settings, count: number): Promise<void> {
   taker.stdout.on('data', (lines: Buffer) => {
     for (const [, orders] of String(lines).matchAll(/took (\d+)/g)) taken += Number(orders);
   });
-  await waitUntil('the consumer to take every order', 10_000, () => taken === count).finally(() =>
+  await waitUntil('the consumer to take every order', 20_000, () => taken === count).finally(() =>
     taker.kill('SIGKILL'),
   );
   await taker;
@@ -149,16 +149,17 @@ describe('a Redis Cluster', () => {
   });
 
   test('loses nothing when a master is killed and started again, and the others go on', async () => {
-    const sale = await startSale(onCluster(), 60);
+    const stock = 100; // It lasts longer than the kill takes.
+    const sale = await startSale(onCluster(), stock);
     const { connections, vouchers } = sale;
     const [first] = vouchers as [Voucher];
     const owners = await ownersOf(sale);
     const [lost] = owners as [OwnRedis];
     const elsewhere = vouchers.filter((_, index) => owners[index] !== lost);
     startWorker(onCluster());
-    const buying = Promise.all(vouchers.map((voucher) => buyAsUsers(sale, voucher, 100)));
+    const buying = Promise.all(vouchers.map((voucher) => buyAsUsers(sale, voucher, 140)));
 
-    await waitUntil('the sale to run', 10_000, () => acceptedOf(sale, first).length >= 15);
+    await waitUntil('the sale to run', 20_000, () => acceptedOf(sale, first).length >= 15);
     await lost.kill();
     const soldBefore = elsewhere.map((voucher) => acceptedOf(sale, voucher).length);
     await sleep(3_500); // Longer than the cluster needs to call the master down.
@@ -176,7 +177,7 @@ describe('a Redis Cluster', () => {
     await lost.start();
 
     await buying;
-    for (const voucher of vouchers) expect(acceptedOf(sale, voucher).length).toBe(60);
+    for (const voucher of vouchers) expect(acceptedOf(sale, voucher).length).toBe(stock);
     await untilRecorded(sale);
   });
 
@@ -211,7 +212,7 @@ describe('a Redis Cluster', () => {
     for (const order of published) await queue.publish(order);
     expect(await queue.depth()).toBe(4);
     const { delivered, end } = consume(redis, queue);
-    await waitUntil('the queue to drain', 10_000, async () => (await queue.depth()) === 0);
+    await waitUntil('the queue to drain', 20_000, async () => (await queue.depth()) === 0);
     await end();
     expect(new Set(delivered())).toEqual(new Set(published.map(({ id }) => id)));
   });
@@ -242,7 +243,7 @@ describe('a Redis Cluster', () => {
     startWorker(onCluster());
     const buying = Promise.all(vouchers.map((voucher) => buyAsUsers(sale, voucher, 100)));
 
-    await waitUntil('the sale to run', 10_000, () => acceptedOf(sale, moving).length >= 15);
+    await waitUntil('the sale to run', 20_000, () => acceptedOf(sale, moving).length >= 15);
     await cluster.moveSlot(orders, to, 100);
     expect(await cluster.ownerOf(orders)).toBe(to);
     await buying;

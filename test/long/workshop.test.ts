@@ -26,7 +26,7 @@ test('every mistake of the notes is shown by the servers', async () => {
   expect(played.filter(({ isShown }) => !isShown)).toEqual([]);
   expect(played.length).toBeGreaterThan(15);
   expect(exitCode).toBe(0);
-}, 120_000);
+}, 240_000);
 
 test('a group predicts, plays, is told why, and goes on where it was', async () => {
   expect((await lockstep('workshop', 'verify')).stderr).toMatch(/^NOT_PREDICTED/m);
@@ -46,7 +46,7 @@ test('a group predicts, plays, is told why, and goes on where it was', async () 
   expect(slides).toContain('两个买家，一张券');
   await said('reset');
   expect(await said()).toContain('workshop predict A|B|C');
-}, 120_000);
+}, 240_000);
 
 test('hints come one by one, and then the solution', async () => {
   await said('reset');
@@ -75,4 +75,4 @@ test('an exercise is red as it begins, green once it is mended, and says what do
   ]);
   writeFileSync(file, 'export const no = ;');
   expect((await lockstep('verify', 'mine')).stderr).toMatch(/CANNOT_COMPILE[\s\S]*process-mutex/);
-}, 300_000);
+}, 600_000);

@@ -17,7 +17,7 @@ const race = (name: RaceName, rung: RungName): string =>
 
 const lastDown = 'with its last master down it is not available, says so, and frees what it took';
 const stopMasters =
-  'long/alone/stop-masters: no lock server that is stopped brings a second order; ' +
+  'long/loads/stop-masters: no lock server that is stopped brings a second order; ' +
   'sales end and resume as claimed';
 
 const rows = {

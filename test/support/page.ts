@@ -40,6 +40,7 @@ export async function openTab(
   const context = await browser.newContext({
     ...{ viewport: projector, locale: language, offline: isOffline },
   });
+  context.setDefaultTimeout(90_000); // On a slow machine: it ends a wait that would never end.
   const tab = await context.newPage();
   const errors: string[] = [];
   if (!mayFail) {
@@ -62,7 +63,7 @@ export async function widerThanAPhone(tab: Page): Promise<number> {
   await tab.setViewportSize(phone);
   // A chart is drawn anew for the width a moment later.
   const fits = () => document.documentElement.scrollWidth <= innerWidth;
-  await tab.waitForFunction(fits, undefined, { timeout: 5_000 }).catch(() => {});
+  await tab.waitForFunction(fits, undefined).catch(() => {});
   return tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 }
 
@@ -71,7 +72,7 @@ export async function beyondTheProjector(tab: Page): Promise<number[]> {
   await tab.setViewportSize(projector);
   // The lanes are drawn anew for the width a moment later.
   const fits = () => document.documentElement.scrollHeight <= innerHeight;
-  await tab.waitForFunction(fits, undefined, { timeout: 5_000 }).catch(() => {});
+  await tab.waitForFunction(fits, undefined).catch(() => {});
   return tab.evaluate(() => {
     const { scrollWidth, scrollHeight } = document.documentElement;
     return [scrollWidth - innerWidth, scrollHeight - innerHeight];

@@ -179,7 +179,7 @@ async function announce(
     const ranges = await node.admin.cluster('SLOTS');
     return ranges.some(([, , master]) => master?.[2] === id && master[1] === port);
   };
-  await waitUntil('every node to know the new port', 10_000, async () =>
+  await waitUntil('every node to know the new port', 20_000, async () =>
     (await Promise.all(nodes.map(knows))).every(Boolean),
   );
 }

@@ -18,11 +18,11 @@ const longest = Object.entries({
     'page consumers tls voucher-changes service-start order-worker dead-letters service-life ' +
     'order-ids-end-to-end bucket-stock epoch order-events stop-overdue',
   long:
-    'mutants workshop alerts faults rushes races choices shards sentinel-network progress page ' +
-    'all-orders choices-worker sentinel',
+    'mutants workshop alerts faults rushes races choices sentinel-network accepted-is-not-sold ' +
+    'progress page all-orders choices-worker sentinel shards',
   'long/loads':
-    'drills k6 bench page-runs break soak lock-storm accepted-is-not-sold k6-failover kill-storm ' +
-    'race-drills demo',
+    'drills k6 bench page-runs break soak lock-storm stop-masters k6-failover kill-storm ' +
+    'race-drills demo durability',
 }).flatMap(([folder, names]) => names.split(' ').map((name) => `/test/${folder}/${name}.test.ts`));
 
 /** Files of one project follow each other: a worker loads its modules anew for another project. */

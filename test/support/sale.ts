@@ -155,7 +155,7 @@ export async function wakeConsumers(redis: Redis): Promise<void> {
 export async function workUntilEmpty(connections: Connections): Promise<void> {
   const stop = startWorker(connections);
   const queue = openStreamQueue(connections);
-  await waitUntil('the queue to drain', 15_000, async () => (await queue.depth()) === 0).finally(
+  await waitUntil('the queue to drain', 20_000, async () => (await queue.depth()) === 0).finally(
     stop,
   );
 }

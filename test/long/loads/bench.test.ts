@@ -63,7 +63,7 @@ beforeAll(async () => {
   await compileCopy(copy);
   const { exitCode, stderr } = await lockstep('up');
   expect(exitCode, stderr).toBe(0);
-}, 240_000);
+}, 480_000);
 afterAll(async () => {
   await lockstep('down');
   for (const each of [copy, folder]) rmSync(each, { recursive: true, force: true });
@@ -112,7 +112,7 @@ async function otherService(sells: (count: number) => boolean): Promise<string> 
 }
 
 // Each load lasts a second or two, and beside another drill all around it takes longer.
-describe('lockstep bench', { timeout: 180_000 }, () => {
+describe('lockstep bench', { timeout: 360_000 }, () => {
   test('compares a purchase with requests that do less, and counts the CPU of each process', async () => {
     const { result, exitCode } = await bench();
     expect(result).toMatchObject({ faults: [], ratioToBare: expect.any(Number), rounds: 1 });
@@ -223,7 +223,7 @@ describe('lockstep bench', { timeout: 180_000 }, () => {
     expect(three.mastersCpu[2].median).toBeGreaterThan(one.mastersCpu[2].median);
     expect(exitCode).toBe(0);
     expect((await bench('--rung', 'lua-stream')).exitCode).toBe(0);
-  }, 120_000);
+  }, 240_000);
 
   test('fails when purchases are refused, however fast', async () => {
     const { result, exitCode } = await bench('--rung', 'refuses-fast');

@@ -13,10 +13,10 @@ const stateOf = (name: string) =>
   Lab.running(ownLab.folder)?.parts.find((part) => part.name === name)?.state;
 
 /** It sells. */
-async function begun(rung: string, more: readonly string[] = []) {
+async function begun(rung: string, more: readonly string[] = [], settings = {}) {
   const runs = someFolder();
   const selling = execa('node', [program, 'break', rung, ...more], {
-    env: { ...env, LOCKSTEP_RUNS: runs },
+    env: { ...env, ...settings, LOCKSTEP_RUNS: runs },
     reject: false,
   });
   let told = '';
@@ -24,7 +24,7 @@ async function begun(rung: string, more: readonly string[] = []) {
     told += text;
   });
   const stderr = () => told;
-  await expect.poll(stderr, { timeout: 40_000 }).toContain(`load: ${rung}`);
+  await expect.poll(stderr, { timeout: 120_000 }).toContain(`load: ${rung}`);
   return { selling, runs, stderr };
 }
 
@@ -52,7 +52,7 @@ test('a fault from another terminal is in the record of `break`, and end brings 
   expect(stdout).toContain(`${repeat} --per-second 100 --minutes 5\n`);
   expect(longLines(stdout, runs)).toEqual([]);
   expect((await lockstep('fault', 'end')).stderr).toContain('NOTHING_TO_END');
-}, 120_000);
+}, 240_000);
 
 const longLines = (text: string, runs: string): string[] =>
   text
@@ -78,7 +78,7 @@ test('the faults of a line come at their times, and what nobody mended is mended
   const times = [from, pausedFrom, pausedTo, to].map(Number);
   for (const [index, planned] of [2, 2.5, 4.5, 6].entries())
     expect(times[index], stdout).toBeGreaterThanOrEqual(planned - 0.1); // A server starts slowly.
-  expect(stopped).toMatch(/^\d+ +\d\d+ +\d+ +0 +(–|\d+)$/); // Refused; and none lost.
+  expect(stopped).toMatch(/^\d+ +[1-9]\d* +\d+ +0 +(–|\d+)$/); // Refused; and none lost.
   expect(stderr).toContain('2.5 stop redis-1: Nothing changes: redis-1 is stopped already.');
   // It ends with the load: at most a purchase that was sent before is sold after it.
   expect(faultRow(stdout, 'slow redis-3 by 1 ms')[2]).toMatch(/ 0 +(–|\d+)$/);
@@ -87,7 +87,7 @@ test('the faults of a line come at their times, and what nobody mended is mended
   const repeat = `drill --on redlock --faults '${faults}' ${load.join(' ')}`;
   expect(stdout).toContain(`npx lockstep ${repeat}\n`);
   expect(longLines(stdout, runs)).toEqual([]);
-}, 120_000);
+}, 240_000);
 
 test('buyers come in a rush, and no more of them after the end', async () => {
   const { selling, stderr } = await begun('lua-stream', [
@@ -96,24 +96,26 @@ test('buyers come in a rush, and no more of them after the end', async () => {
     '--per-second',
     '20',
   ]);
-  await expect.poll(stderr, { timeout: 30_000 }).toMatch(/\n +0 +\d/); // A second is over.
+  await expect.poll(stderr).toMatch(/\n +0 +\d/); // A second is over.
   await lockstep('fault', 'end');
   const { stdout, exitCode } = await selling;
   expect(exitCode, stdout).toBe(0);
   expect(stdout).toMatch(/attempts: 200\n[\s\S]*verdict: held/); // The next 200 would come in 10 s.
-}, 120_000);
+}, 240_000);
 
 test.skipIf(lacksK6)(
   'k6/failover.js buys while an instance is killed, and says which promises it saw kept',
   async () => {
-    const { selling, stderr } = await begun('lua-stream', ['--arrivals', 'k6', '--minutes', '0.2']);
+    const load = ['--arrivals', 'k6', '--minutes', '0.2'];
+    // k6 itself may stand still for a while.
+    const { selling, stderr } = await begun('lua-stream', load, { MOST_MISSED_PERCENT: '90' });
     expect((await lockstep('fault', 'kill', 'api-2')).stdout).toMatch(/^api-2 is killed/);
     const { stdout, exitCode } = await selling;
     expect(exitCode, stdout).toBe(0);
     expect(stdout).toMatch(/recorded: [\d,]+\n[\s\S]*faults: 1 × kill api-2\n[\s\S]*verdict: held/);
     expect(stderr()).toMatch(/k6: ✓ every accepted order is recorded: \d+ accepted/);
   },
-  120_000,
+  240_000,
 );
 
 test('`end` without a lab says what is missing', async () => {

@@ -20,7 +20,7 @@ test('the demo begins with its headline, reports as it goes, and Ctrl-C leaves n
   demo.stdout.on('data', (data: Buffer) => {
     said += String(data);
   });
-  const says = (text: string) => waitUntil(`"${text}"`, 60_000, () => said.includes(text));
+  const says = (text: string) => waitUntil(`"${text}"`, 120_000, () => said.includes(text));
   const page = () => readFileSync(join(runs, 'latest', 'index.html'), 'utf8');
 
   await says('users with two orders');
@@ -36,9 +36,11 @@ test('the demo begins with its headline, reports as it goes, and Ctrl-C leaves n
   demo.kill('SIGINT');
   const { exitCode, stdout } = await demo;
   expect(exitCode).toBe(130);
-  expect(stdout).toMatch(/Stopped early: [4-9] of \d+ were played\./);
+  const [, played = 0, all = 0] = /Stopped early: (\d+) of (\d+) were/.exec(stdout) ?? [];
+  expect(Number(played), stdout).toBeGreaterThanOrEqual(4);
+  expect(Number(played)).toBeLessThan(Number(all));
   expect(page()).toContain('The command was stopped');
   expect(existsSync(join(runs, 'latest', 'facts.json'))).toBe(true);
   expect(whole?.servers.filter(({ alive }) => alive)).toEqual([]);
   expect(existsSync(join(lab, 'lab.json'))).toBe(false);
-}, 180_000);
+}, 360_000);

@@ -1,9 +1,8 @@
 /** k6/failover.js through four faults: nothing is lost, and the timeline has every attempt. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { k6Failover } from '../../../src/lab/drills/k6-failover.ts';
-import { resultText } from '../../../src/lab/report/result-text.ts';
 import { spansOf } from '../../../src/lab/stage/seconds.ts';
-import { playIn } from '../../support/judged-drill.ts';
+import { expectHeld, playIn } from '../../support/judged-drill.ts';
 import { lacksK6 } from '../../support/k6.ts';
 import { theLab } from '../../support/own-lab.ts';
 
@@ -12,8 +11,10 @@ const lab = theLab();
 test.skipIf(lacksK6)(
   'k6 loses no order while redis-main, an instance and nginx fail',
   async () => {
-    const result = await playIn(lab(), k6Failover, { seed: 2, minutes: 0.35 });
-    expect(result, resultText(result)).toMatchObject({ verdict: 'held', reasons: [] });
+    vi.stubEnv('MOST_MISSED_PERCENT', '90'); // k6 itself may stand still for a while.
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const result = await playIn(lab(), k6Failover, { seed: 2, minutes: 0.25 });
+    expectHeld(result);
     const { seconds, marks } = result.recorded;
     const recorded = { attempts: 0, accepted: 0, unknown: 0 };
     for (const { accepted, refusedBecause, unknown } of seconds) {
@@ -31,5 +32,5 @@ test.skipIf(lacksK6)(
     expect(refused?.[0]).toMatchObject({ full: '0' });
     expect(refused?.[1]).toMatchObject({ full: expect.stringContaining('not-ready') });
   },
-  180_000,
+  360_000,
 );

@@ -26,4 +26,4 @@ test('lua-stream sells every unit once and records it, through kills and pauses'
   expect(answers).toBe(result.figures['requests']);
   const injected = Object.values(result.faults).reduce((sum, times) => sum + times, 0);
   expect(marks.filter(({ of, isStart }) => of === 'fault' && isStart)).toHaveLength(injected);
-}, 180_000);
+}, 360_000);

@@ -4,7 +4,7 @@ import { raceDrill, raceDrillShape } from '../../../src/lab/drills/race-drill.ts
 import { raceDrills } from '../../../src/lab/drills/race-drills.ts';
 import { resultText } from '../../../src/lab/report/result-text.ts';
 import { spansOf } from '../../../src/lab/stage/seconds.ts';
-import { playIn } from '../../support/judged-drill.ts';
+import { expectHeld, playIn } from '../../support/judged-drill.ts';
 import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab(raceDrillShape);
@@ -14,14 +14,14 @@ describe.each(Object.entries(raceDrills))('%s', (_, { about, plays }) => {
 
   test(`is as the ladder claims: ${first.race} on ${first.rung}`, async () => {
     const drill = raceDrill(about, 1, [first]);
-    const { facts: _, ...result } = await playIn(lab(), drill, { seed: 1, minutes: 0.05 }, 60_000);
+    const result = await playIn(lab(), drill, { seed: 1, minutes: 0.05 });
+    expectHeld(result);
     const text = resultText(result);
-    expect(result, text).toMatchObject({ verdict: 'held', reasons: [] });
     expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
     const { marks } = result.recorded;
     expect(spansOf(marks, 'load', 0).map(({ name }) => name)).toEqual([first.rung]);
     const faults = spansOf(marks, 'fault', 0);
     expect(faults.length).toBeGreaterThan(0);
     for (const { fromMs, toMs } of faults) expect(toMs).toBeGreaterThan(fromMs);
-  }, 90_000);
+  }, 320_000);
 });

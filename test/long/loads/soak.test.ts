@@ -12,7 +12,7 @@ const lab = theLab(soakShape);
 
 test('lua-stream sells and records every order once, with a fault at each checkpoint', async () => {
   const options = { seed, minutes: 1, isGated: false };
-  const { facts, ...result } = await playIn(lab(), soak, options, 300_000);
+  const { facts, ...result } = await playIn(lab(), soak, options);
   const played = result.tables?.[1]?.rows ?? [];
   const text = [resultText(result), ...played.map((row) => row.join(' '))].join('\n');
   expect(result, text).toMatchObject({ verdict: 'held', reasons: [] });
@@ -30,4 +30,4 @@ test('lua-stream sells and records every order once, with a fault at each checkp
     expect(String(what).replace(' (missed)', '')).toMatch(new RegExp(`^${fault} at .*; ${state}$`));
     again.saw(String(cells).split(', '));
   }
-}, 360_000);
+}, 720_000);

@@ -15,4 +15,4 @@ test('the orders that a killed worker had in hand are recorded once, by the othe
   expect({ recorded, lost }).toEqual({ recorded: accepted, lost: 0 });
   expect(result.figures['2 workers, in hand at the kill']).toBeGreaterThanOrEqual(4);
   expect(result.faults).toEqual({ 'lock the stock in MySQL': 2, 'kill api-worker-2': 1 });
-}, 180_000);
+}, 360_000);

@@ -17,4 +17,4 @@ test('no lock server that is stopped brings a second order; sales end and resume
   const stops = spansOf(marks, 'fault', 0);
   expect(stops).toHaveLength(2 * (1 + 2 + 3) + 1);
   for (const { fromMs, toMs } of stops) expect(toMs).toBeGreaterThan(fromMs);
-}, 180_000);
+}, 360_000);

@@ -14,4 +14,4 @@ test('a voucher in buckets sells exactly its stock, although transfers are cut i
     ...{ oversold: 0, stranded: 0, soldOutWrongly: 0, transfersCut: 2 },
   });
   expect(result.figures['transfers']).toBeGreaterThanOrEqual(4);
-}, 180_000);
+}, 360_000);

@@ -10,8 +10,9 @@ import { lacksK6 } from '../../support/k6.ts';
 import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab();
-const rate = 50;
-const seconds = 2;
+/** No more than there are virtual users: none is dropped, however slow the answers are. */
+const rate = 25;
+const seconds = 4;
 
 /** @param meanwhile is called once the first order is recorded. */
 const measure = (meanwhile: () => Promise<void> = async () => {}) =>
@@ -39,15 +40,16 @@ function k6(): number {
   return child.pid;
 }
 
-/** Three quarters of the requests are due meanwhile, so half of all wait for a third of it. */
-const standsStillMs = 1_500;
+/** To the end of the load, from its first order on: most requests are due meanwhile. */
+const standsStillMs = seconds * 1_000;
 const medianMsMin = 300;
 
 describe.skipIf(lacksK6)('the open model', () => {
   test('sends what is due and no more, and every accepted order is recorded', async () => {
     const { answers, dropped, recorded, cpu } = await measure();
     const { accepted = 0 } = answers;
-    expect(accepted).toBeGreaterThan(rate * seconds * 0.9); // k6 itself may begin late.
+    // k6 itself may stand still for a while.
+    expect(accepted).toBeGreaterThan((rate * seconds) / 3);
     expect(accepted).toBeLessThanOrEqual(rate * seconds);
     expect(answers).toEqual({ accepted });
     expect({ dropped, recorded }).toEqual({ dropped: 0, recorded: accepted });

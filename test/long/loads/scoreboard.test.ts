@@ -33,4 +33,4 @@ test('a short scoreboard has the cells that were played, each as the ladder clai
     expect(soldOn).toBe(false);
     expect(resumedAfterMs).toBeGreaterThan(0);
   }
-}, 120_000);
+}, 240_000);
