@@ -16,7 +16,7 @@ const lockstep = (...args: string[]) =>
 
 const stateOf = (name: string) => lab().servers.find((server) => server.name === name);
 const answers = () =>
-  fetch(`${lab().baseUrl}/livez`, { signal: AbortSignal.timeout(1_000) }).then(({ ok }) => ok);
+  fetch(`${lab().baseUrl}/livez`, { signal: AbortSignal.timeout(4_000) }).then(({ ok }) => ok);
 
 afterEach(() => lab().heal());
 

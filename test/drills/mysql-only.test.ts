@@ -27,7 +27,7 @@ async function firstInside(voucherId: string): Promise<HistoryEvent> {
   let found: HistoryEvent | undefined;
   await waitUntil(
     'an open transaction',
-    10_000,
+    20_000,
     () => {
       const { history = [] } = readHistory(lab().historyFolder, voucherId);
       found = history.find(({ checkpoint }) => checkpoint === 'after-check');

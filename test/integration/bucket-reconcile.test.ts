@@ -106,7 +106,7 @@ describe('reconcile', () => {
 describe('a rebuild', () => {
   const quick = () => rebuild(sale.connections, undefined, 100);
   const untilItSells = () =>
-    waitUntil('a sale', 10_000, async () => (await sale.buy(90)).kind === 'accepted');
+    waitUntil('a sale', 20_000, async () => (await sale.buy(90)).kind === 'accepted');
 
   test('gives every bucket its buyers again, and splits what is left', async () => {
     await sale.record();

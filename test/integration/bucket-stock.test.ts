@@ -70,7 +70,7 @@ const adjustOf = (bucket: ShardKeys, units: number, hold = 'another') => {
   return run('adjust', bucket, null, epoch(), hold, String(units), ...times);
 };
 const untilNotHeld = () =>
-  waitUntil('the holds to end', 10_000, async () => {
+  waitUntil('the holds to end', 20_000, async () => {
     const untilMs = (await fieldsOf('heldUntilMs')).map(Number);
     return untilMs.every((each) => each <= Date.now());
   });

@@ -18,8 +18,8 @@ import { consume, idsIn, type Settle, someOrder } from '../support/sale.ts';
 import { startOwnRedis } from '../support/servers.ts';
 import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
 
-/** Nothing is claimed in these tests: an order that nobody handles would stay for a minute. */
-const neverClaimed = { claimIdleMs: 60_000, gatherMs: 0 };
+/** Nothing is claimed in these tests: an order that nobody handles would stay for minutes. */
+const neverClaimed = { claimIdleMs: 600_000, gatherMs: 0 };
 const voucherId = '7';
 let direct: Connections;
 let redis: Redis;
@@ -73,8 +73,7 @@ async function claims(): Promise<number> {
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const isSettled = async () => (await redis.xlen(stream())) === 0 && (await pending()) === 0;
-const untilSettled = (withinMs = 5_000) =>
-  waitUntil('every order to be settled', withinMs, isSettled);
+const untilSettled = () => waitUntil('every order to be settled', 20_000, isSettled);
 
 /** An order is settled. Then, round by round, this happens, and its orders are settled too. */
 async function settlesAll(rounds: number, by: OrderQueue, happens: () => Promise<string[]>) {
@@ -83,7 +82,7 @@ async function settlesAll(rounds: number, by: OrderQueue, happens: () => Promise
   await untilSettled();
   for (let round = 0; round < rounds; round++) {
     expected.push(...(await happens()));
-    await untilSettled(6_000);
+    await untilSettled();
   }
   expect([...new Set(delivered())].toSorted()).toEqual(expected.toSorted());
   return delivered();
@@ -122,9 +121,9 @@ describe('an order is handled, and not left pending', () => {
       await pause(1_500);
       await own.start();
       const answers = async () => (await there.redis('admin').ping()) === 'PONG';
-      await waitUntil('an answer on the new connection', 10_000, answers);
+      await waitUntil('an answer on the new connection', 20_000, answers);
       expected.push(...(await publish(50, publisher)));
-      await waitUntil('every order', 5_000, async () => (await publisher.depth()) === 0);
+      await waitUntil('every order', 20_000, async () => (await publisher.depth()) === 0);
     }
     expect([...new Set(delivered())].toSorted()).toEqual(expected.toSorted());
   });
@@ -155,7 +154,7 @@ describe('an order is handled, and not left pending', () => {
   test('when Redis still served the old connection after it was replaced', async () => {
     const { own, blocking, forConsumer } = await consumerBehindProxies();
     const untilIs = (status: string) =>
-      waitUntil('the new connection', 5_000, () => blocking.status === status);
+      waitUntil('the new connection', 20_000, () => blocking.status === status);
     await settlesAll(4, own, async () => {
       forConsumer.freeze(); // So that Redis does not hear of the end.
       blocking.disconnect(true);
@@ -177,7 +176,7 @@ describe('an order is handled, and not left pending', () => {
       return idsIn(deliveries);
     });
     const expected = await publish(5);
-    await waitUntil('the acknowledgement to fail', 5_000, () => batches.length > 0);
+    await waitUntil('the acknowledgement to fail', 20_000, () => batches.length > 0);
     await pause(1_000);
     expect(await pending()).toBeGreaterThan(0);
     forAdmin.mend();
@@ -199,16 +198,20 @@ describe('while every order of a large backlog is refused', () => {
     expect((await claims()) - before).toBeLessThan(40);
     expect(two.flatMap(({ delivered }) => delivered()).length).toBeLessThan(count);
     isRefused = false;
-    await untilSettled(10_000);
+    await untilSettled();
   });
 
   test('a consumer that pauses ends at once when it is stopped', async () => {
     await publish(1);
-    const { batches, end } = consume(redis, claiming(50), () => []);
-    await waitUntil('a long pause', 20_000, () => batches.length >= 6);
-    const stoppedAt = performance.now();
-    await end();
-    expect(performance.now() - stoppedAt).toBeLessThan(1_000);
+    const endsAtOnce = async () => {
+      const { batches, end } = consume(redis, claiming(50), () => []);
+      await waitUntil('a pause of 1.6 s', 20_000, () => batches.length >= 6);
+      const stoppedAt = performance.now();
+      await end();
+      return performance.now() - stoppedAt < 1_000;
+    };
+    // A machine that stands still for a moment does not do so each time.
+    expect((await endsAtOnce()) || (await endsAtOnce()) || (await endsAtOnce())).toBe(true);
   });
 });
 
@@ -255,7 +258,7 @@ describe('the name of a consumer', () => {
   test('stays with a clean stop while an order is pending for it', async () => {
     const [id] = await publish(1);
     const { batches, end } = consume(redis, queue, () => []);
-    await waitUntil('the order to be taken', 5_000, () => batches.length > 0);
+    await waitUntil('the order to be taken', 20_000, () => batches.length > 0);
     await end();
     expect(await names()).toHaveLength(1);
     expect(await pending()).toBe(1);
@@ -270,15 +273,16 @@ describe('the name of a consumer', () => {
     const take = ['COUNT', 1, 'STREAMS', stream(), '>'] as const;
     await redis.xreadgroup('GROUP', orderGroup, 'dead-with-an-order', ...take);
     await redis.xgroup('CREATECONSUMER', stream(), orderGroup, 'dead-with-nothing');
-    const { delivered } = consume(redis, claiming(3_000, { retireIdleMs: 300 }));
+    const { delivered } = consume(redis, claiming(10_000, { retireIdleMs: 300 }));
     const until = (isTrue: (known: string[]) => boolean) =>
-      waitUntil('a name to be removed', 10_000, async () => isTrue(await names()));
+      waitUntil('a name to be removed', 20_000, async () => isTrue(await names()));
     await until((known) => !known.includes('dead-with-nothing'));
     expect(delivered()).toEqual([]);
     expect(await names()).toContain('dead-with-an-order');
-    await untilSettled(10_000);
-    expect(delivered()).toEqual([id]);
-    await until((known) => known.length === 1);
+    const claimer = consume(redis, claiming(100, { retireIdleMs: 300 }));
+    await untilSettled();
+    expect(claimer.delivered()).toEqual([id]);
+    await until((known) => !known.includes('dead-with-an-order'));
   });
 
   test('of a live process stays, although it has no order', async () => {
@@ -287,7 +291,7 @@ describe('the name of a consumer', () => {
     await untilSettled();
     await redis.xgroup('CREATECONSUMER', stream(), orderGroup, 'just-seen');
     const before = await claims();
-    await waitUntil('some sweeps', 10_000, async () => (await claims()) > before + 5);
+    await waitUntil('some sweeps', 20_000, async () => (await claims()) > before + 5);
     expect(await names()).toContain('just-seen');
   });
 });

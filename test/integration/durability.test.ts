@@ -80,7 +80,7 @@ test('a backup that reads a master as a replica does is none of its replicas', a
   }
   const redis = connections.redis('admin');
   const isRead = async () => (await redis.info('replication')).includes('connected_slaves:2');
-  await waitUntil('the backups to read', 10_000, isRead);
+  await waitUntil('the backups to read', 20_000, isRead);
   await agreeOnDurability(connections, quiet);
 });
 
@@ -91,7 +91,7 @@ test('an instance whose Redis stops to sync is not ready, and says what is wrong
   await connections.redis('admin').set(epoch, 'a');
   const detail = await shortcomings(connections);
   await connections.redis('admin').config('SET', 'appendfsync', 'everysec');
-  await expect.poll(detail, { timeout: 5_000 }).toContain('appendfsync is everysec');
+  await expect.poll(detail).toContain('appendfsync is everysec');
 });
 
 test('a Redis that allows no CONFIG is not compared, and the log says so', async () => {
@@ -182,7 +182,7 @@ test('with `replica`, no service starts, and none is ready, with more replicas t
   await expect(agreeOnDurability(fewer, quiet)).rejects.toMatchObject(tooWeak);
   const detail = await shortcomings(connections);
   await startOwnRedis({ replicaof: `127.0.0.1 ${new URL(settings.REDIS_URL).port}` });
-  await expect.poll(detail, { timeout: 20_000 }).toContain('a master has 3 replicas');
+  await expect.poll(detail).toContain('a master has 3 replicas');
 });
 
 test('with `replica`, nobody is told `sold-out` because of an order that no replica has', async () => {
@@ -264,7 +264,7 @@ test('with `replica`, many purchases share one WAIT, and an outcome on a new con
       const { stream } = redis;
       redis.disconnect(true);
       isNew = false;
-      await waitUntil('a new connection', 10_000, () => {
+      await waitUntil('a new connection', 20_000, () => {
         isNew = redis.stream !== stream && redis.status === 'ready';
         return isNew;
       });

@@ -13,9 +13,9 @@ import { openLock } from '../support/locks.ts';
 import { startOwnRedis } from '../support/servers.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 
-const isReady = (redis: Redis) => waitUntil('the client', 5_000, () => redis.status === 'ready');
+const isReady = (redis: Redis) => waitUntil('the client', 20_000, () => redis.status === 'ready');
 const untilAnswers = (redis: Redis) =>
-  waitUntil('another connection', 5_000, async () => (await redis.ping()) === 'PONG');
+  waitUntil('another connection', 20_000, async () => (await redis.ping()) === 'PONG');
 
 /** The ids of all clients, as the server itself has them. */
 async function idsOn(port: number): Promise<string[]> {
@@ -83,6 +83,6 @@ test('a release that is never answered is given up, and nobody hears of it', asy
   };
   const request = { resource: 'seat', leaseMs: 1_000, ask: refuse, release };
   await expect(new KeyLeases(redis, 20).lease(request)).rejects.toThrow('no answer');
-  await waitUntil('the last release', 10_000, () => releases === releaseTries);
+  await waitUntil('the last release', 20_000, () => releases === releaseTries);
   await new Promise((resolve) => setImmediate(resolve)); // An unhandled error would fail this test.
 });

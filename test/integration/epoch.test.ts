@@ -183,7 +183,7 @@ describe.skipIf(isOnMysql)('a store that does not answer', () => {
     const agreed = () => agreeOnEpoch(connections, log);
     const waiting = onceStoresAnswer(agreed, 30_000, log, never);
     const isWaiting = () => events.includes('store-not-ready');
-    await waitUntil('the start to wait', 10_000, isWaiting);
+    await waitUntil('the start to wait', 20_000, isWaiting);
     proxy.mend();
     await waiting;
     expect(await epochsInRedis(connections)).toEqual([await epochInMysql(connections)]);
@@ -193,7 +193,7 @@ describe.skipIf(isOnMysql)('a store that does not answer', () => {
     const REDIS_URL = `redis://127.0.0.1:${await ownPorts(19_990)}`;
     const { child, output, ended } = startProgram(program, { ...stores, REDIS_URL });
     const isWaiting = () => output().includes('store-not-ready');
-    await waitUntil('the start to wait', 10_000, isWaiting);
+    await waitUntil('the start to wait', 20_000, isWaiting);
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
   });

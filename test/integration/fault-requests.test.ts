@@ -21,7 +21,7 @@ test('an experiment that heals for a long time still serves the next request', a
   const lab = { heal: () => sleep(healMs) };
   const stage = { signal: stopped.signal, connections, lab } as unknown as Stage;
   const taking = new FaultRequests(stage).serveUntil(() => false);
-  await waitUntil('an experiment that serves requests', 5_000, () => acceptsFaults(redis));
+  await waitUntil('an experiment that serves requests', 20_000, () => acceptsFaults(redis));
   const healing = askFault(redis, { verb: 'heal', server: '', ms: 0 });
   let isHealing = true;
   void healing.finally(() => {

@@ -142,9 +142,9 @@ test('between a fence and its commit no newer lease is granted: the next sale se
     const refused = lock.acquire(resource, { waitMs: 0 });
     await expect(refused).rejects.toBeInstanceOf(LockServiceUnavailable);
     next = lock
-      .acquire(resource, { waitMs: 4_000 })
+      .acquire(resource, { waitMs: 30_000 })
       .then((later) => fencedInsert(pool, 'user').sell(second, voucher, later as Lease));
-    await waitUntil('the grant to wait', 4_000, () => isGrantWaiting(pool));
+    await waitUntil('the grant to wait', 20_000, () => isGrantWaiting(pool));
   });
   const sold = await fencedInsert(stalled, 'user').sell(first, voucher, lease);
   expect(sold).toMatchObject({ kind: 'accepted' });

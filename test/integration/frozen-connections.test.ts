@@ -14,14 +14,14 @@ import { isServiceError } from '../../src/service/errors.ts';
 import { stockPositive } from '../../src/service/inventory/stock-positive.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
 import { withCode } from '../support/basics.ts';
-import { quietRedis, readyConnections, testConnections } from '../support/connections.ts';
+import { patient, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
 import { luaStreamSale, someOrder, someVoucher, startWorker } from '../support/sale.ts';
 import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
 
 /** What an answer may take in these tests, and a reconnect on a busy machine. */
-const answerMs = 400;
-const reconnectMs = 2_000;
+const answerMs = 2_000;
+const reconnectMs = 15_000;
 
 interface Behind {
   readonly connections: Connections;
@@ -69,7 +69,8 @@ describe.skipIf(isOnMysql)('a frozen connection to Redis', () => {
   test.each(['lock', 'admin'] satisfies RedisRole[])(
     'of the role %s: it is replaced',
     async (role) => {
-      const { connections, proxy } = await redisBehindProxy({ LOCK_ANSWER_MS: String(answerMs) });
+      const settings = { ...patient, LOCK_ANSWER_MS: String(answerMs) };
+      const { connections, proxy } = await redisBehindProxy(settings);
       const redis = connections.redis(role);
       await connections.ready();
       proxy.freeze();
@@ -144,7 +145,7 @@ describe('a frozen connection to MySQL', () => {
     const sleeping = select(connections.mysql(), 'SELECT SLEEP(50), 1 AS asleep');
     await expect(sleeping).rejects.toMatchObject({ code: 'MYSQL_SILENT' });
     const pool = testConnections().mysql();
-    await waitUntil('the statement to end', 5_000, async () => {
+    await waitUntil('the statement to end', 20_000, async () => {
       const [sessions] = await pool.query('SHOW PROCESSLIST');
       return !JSON.stringify(sessions).includes('AS asleep');
     });
@@ -201,7 +202,7 @@ describe('an order worker', () => {
     await other.beginTransaction();
     await other.query('SELECT 1 FROM seckill_stock WHERE voucher_id = ? FOR UPDATE', [voucher.id]);
     await buy(5);
-    await waitUntil('the batch to wait for the row', 5_000, async () => {
+    await waitUntil('the batch to wait for the row', 20_000, async () => {
       const [sessions] = await pool.query('SHOW PROCESSLIST');
       return JSON.stringify(sessions).includes('UPDATE seckill_stock SET stock = stock -');
     });

@@ -14,7 +14,7 @@ const lane = (race: string) => ({ 'x-lab-lane': `${race}:A` });
 
 test('a request without a valid token opens no connection and pauses nowhere', async () => {
   const redis = testConnections().labRedis();
-  await waitUntil('the connection', 5_000, () => redis.status === 'ready');
+  await waitUntil('the connection', 20_000, () => redis.status === 'ready');
   const voucherId = await putOnSale();
   const connections = async () =>
     Number(/total_connections_received:(\d+)/.exec(await redis.info('stats'))?.[1]);
@@ -34,7 +34,7 @@ test('a request without a valid token opens no connection and pauses nowhere', a
 test('the messages of a race expire', async () => {
   const connections = testConnections();
   const redis = connections.labRedis();
-  await waitUntil('the connection', 5_000, () => redis.status === 'ready');
+  await waitUntil('the connection', 20_000, () => redis.status === 'ready');
   const player = connections.newLabRedis();
   onTestFinished(() => player.disconnect());
   const voucherId = await putOnSale({ rung: 'stock-positive', stock: 1 });

@@ -102,14 +102,14 @@ const shell = (script: string) =>
   startProcess({ command: 'sh', args: ['-c', script], logFile: join(someFolder(), 'sh.log') });
 async function shellWithChild() {
   const parent = shell('sleep 60 & wait');
-  await waitUntil('the child to run', 5_000, () => childrenOf(parent.pid).length > 0);
+  await waitUntil('the child to run', 20_000, () => childrenOf(parent.pid).length > 0);
   return { parent, child: childrenOf(parent.pid)[0] as ProcessRef };
 }
 
 test('the children of a killed server are ended with it: they would keep its port', async () => {
   const { parent, child } = await shellWithChild();
   process.kill(parent.pid, 'SIGKILL');
-  await waitUntil('the parent to end', 5_000, () => !isAlive(parent));
+  await waitUntil('the parent to end', 20_000, () => !isAlive(parent));
   expect(isAlive(child)).toBe(true);
   await stopProcess(parent);
   expect(isAlive(child)).toBe(false);
@@ -119,7 +119,7 @@ test('a pause stops the children too, and a paused process can be stopped', asyn
   const { parent, child } = await shellWithChild();
   const isPaused = () => readFileSync(`/proc/${child.pid}/stat`, 'utf8').includes(') T ');
   signalProcess(parent, 'SIGSTOP');
-  await waitUntil('the child to be paused', 5_000, isPaused);
+  await waitUntil('the child to be paused', 20_000, isPaused);
   await stopProcess(parent);
   expect([isAlive(parent), isAlive(child)]).toEqual([false, false]);
 });

@@ -36,7 +36,7 @@ test('a lock that a purchase holds is not left, nor is one of another voucher', 
   const voucherId = await putOnSale({ rung: 'redis-atomic' });
   await leave(`${voucherId}0`, 1, ['redis-main']);
   const purchase = buy(voucherId, '7', { 'x-lab-pauses': 'after-check:1:2000' });
-  await waitUntil('the lock', 5_000, () =>
+  await waitUntil('the lock', 20_000, () =>
     withRedis(lab().portOf('redis-main'), async (redis) => {
       return (await redis.exists(keyOf(voucherId, 7))) === 1;
     }),

@@ -21,15 +21,23 @@ test.each(['redis-reentrant', 'redis-fair'])(
   async (rung) => {
     const voucherId = await putOnSale({ rung });
     const first = buy(voucherId, '7', { 'x-lab-pauses': 'after-check:1:1500' });
-    await waitUntil('an owner', 5_000, async () => (await ofUser(voucherId))?.holders.length === 1);
+    await waitUntil(
+      'an owner',
+      20_000,
+      async () => (await ofUser(voucherId))?.holders.length === 1,
+    );
     const second = buy(voucherId, '7');
-    await waitUntil('a waiter', 5_000, async () => (await ofUser(voucherId))?.waiting.length === 1);
+    await waitUntil(
+      'a waiter',
+      20_000,
+      async () => (await ofUser(voucherId))?.waiting.length === 1,
+    );
     const lock = await ofUser(voucherId);
     expect(lock).toMatchObject({ server: 'redis-main', count: 1, ghosts: 0 });
     expect(lock?.holders[0]).toMatch(/^api-\d, user 7, order \d+$/);
     expect(lock?.leftMs).toBeGreaterThan(0);
     await Promise.all([first, second]);
-    await waitUntil('the release', 5_000, async () => (await ofUser(voucherId)) === undefined);
+    await waitUntil('the release', 20_000, async () => (await ofUser(voucherId)) === undefined);
   },
 );
 

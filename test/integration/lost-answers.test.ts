@@ -42,7 +42,7 @@ describe('a purchase whose answer is lost', () => {
     // Were the command sent again after the reconnect, a second sale would show here.
     await waitUntil(
       'the client to reconnect',
-      5_000,
+      20_000,
       () => connections.redis('purchase').status === 'ready',
     );
     expect(await redis.hget(direct.saleKeys.of(voucher.id).voucher(voucher.id), 'stock')).toBe('9');

@@ -146,7 +146,7 @@ test('buyers who come while a batch commits are the next batch, of a limited siz
   const inventory = mergedCommit(connections.mysql(), { ...limits, batchSize: 10 });
   const batches = countBatches(connections);
   const first = inventory.sell(someOrder(voucher.id, '1'), voucher, lease);
-  await waitUntil('the first batch', 5_000, () => batches() === 1);
+  await waitUntil('the first batch', 20_000, () => batches() === 1);
   const later = usersOf(25).map((userId) =>
     inventory.sell(someOrder(voucher.id, `1${userId}`), voucher, lease),
   );
@@ -221,7 +221,7 @@ describe('a fault', () => {
     );
     expect(isSold).toBe(false);
     // MySQL may still be rolling back.
-    await waitUntil('the next sale', 10_000, async () => {
+    await waitUntil('the next sale', 20_000, async () => {
       const outcome = await inventory.sell(someOrder(voucher.id, '9'), voucher, lease);
       return outcome.kind !== 'refused' || outcome.reason === 'already-ordered';
     });
@@ -262,7 +262,7 @@ describe('a fault', () => {
     const sales = ['1', '2', '99'].map((userId) =>
       inventory.sell(someOrder(voucher.id, userId), voucher, lease),
     );
-    await waitUntil('the batch to wait', 5_000, () => isInserting(connections));
+    await waitUntil('the batch to wait', 20_000, () => isInserting(connections));
     await change(other, 'UPDATE seckill_stock SET stock = stock - 40 WHERE voucher_id = ?', [
       voucher.id,
     ]);

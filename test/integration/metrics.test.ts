@@ -59,7 +59,7 @@ test('every process counts what it did, and the observer says what MySQL has los
   await waitUntil('the loss to be said', 20_000, async () => ((await differences()) ?? 0) >= 60);
   expect(events('stores-differ')).toHaveLength(1);
   expect(await isReady()).toBe(true);
-}, 90_000);
+}, 180_000);
 
 test('a store that does not answer has no figures, and the others stay', async () => {
   const stores = await ownStores();

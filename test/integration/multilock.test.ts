@@ -6,7 +6,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { LeaseLost, LockMastersMissing } from '../../src/service/errors.ts';
 import type { AcquireOptions, Lock } from '../../src/service/locks/lock.ts';
 import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { patient, quietRedis, testConnections } from '../support/connections.ts';
 import { held, ladderLock, openLock } from '../support/locks.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
@@ -31,11 +31,15 @@ beforeEach(async () => {
   await connections.ready();
 });
 
+/** Nothing that is freed is free because its lease ended. */
+const longLeases = { LOCK_LEASE_MS: '60000', LOCK_WATCHDOG_MS: '60000' };
+
 async function lockOver(
   servers: readonly (string | undefined)[],
   changes: Record<string, string> = {},
 ): Promise<Lock> {
-  const connections = testConnections({ REDLOCK_URLS: servers.join(','), ...changes });
+  const settings = { ...patient, ...longLeases, ...changes };
+  const connections = testConnections({ REDLOCK_URLS: servers.join(','), ...settings });
   const lock = ladderLock('multilock', connections);
   const there = connections.redlockMasters().filter((_, place) => isThere(servers[place]));
   await Promise.all(there.map((redis) => redis.status === 'ready' || once(redis, 'ready')));
@@ -56,7 +60,7 @@ async function lockBehindProxies(changes: Record<string, string> = {}) {
 type Proxied = TestProxy;
 
 const acquire = (lock: Lock, options: Partial<AcquireOptions> = {}) =>
-  held(lock, resource, { waitMs: 2_000, ...options });
+  held(lock, resource, { waitMs: 50_000, ...options });
 
 async function onHowMany(): Promise<number> {
   const exists = await Promise.all(masters.map((redis) => redis.exists(key)));
@@ -64,12 +68,12 @@ async function onHowMany(): Promise<number> {
 }
 
 /** How many masters have the lock, in the end. */
-const expectOn = (count: number, timeout = 1_200) =>
-  expect.poll(onHowMany, { timeout, message: 'masters that have the lock' }).toBe(count);
+const expectOn = (count: number) =>
+  expect.poll(onHowMany, { message: 'masters that have the lock' }).toBe(count);
 
 /** Until the test is over. */
 async function giveToSomebody(redis = masters[2]): Promise<void> {
-  await redis?.multi().del(key).hset(key, 'somebody', 1).pexpire(key, 20_000).exec();
+  await redis?.multi().del(key).hset(key, 'somebody', 1).pexpire(key, 60_000).exec();
   onTestFinished(async () => void (await redis?.del(key)));
 }
 
@@ -124,7 +128,7 @@ test('a master that hangs costs one answer time, and the others are freed', asyn
   last.hold();
   const askedAt = performance.now();
   expect((await refusalOf(lock)).missing).toEqual([addressOf(last.url)]);
-  expect(performance.now() - askedAt, 'milliseconds').toBeLessThan(1_000); // LOCK_ANSWER_MS: 500.
+  expect(performance.now() - askedAt, 'milliseconds').toBeLessThan(5_900); // LOCK_ANSWER_MS: 3000.
   await expectOn(0);
 });
 
@@ -136,42 +140,42 @@ test('an owner that finds one master taken frees the others, and gets null', asy
 });
 
 test('one master that remembers keeps all others out; the lease is lost with the last', async () => {
-  const lock = await lockOver(urls(), { LOCK_WATCHDOG_MS: '600', LOCK_ANSWER_MS: '200' });
+  const lock = await lockOver(urls(), { LOCK_WATCHDOG_MS: '3000', LOCK_ANSWER_MS: '1000' });
   const lease = await asOneOwner(() => acquire(lock));
   for (const redis of masters.slice(0, 2)) await redis.del(key);
-  expect(await lock.acquire(resource, { waitMs: 1_000 })).toBeNull(); // Longer than a lease.
+  expect(await lock.acquire(resource, { waitMs: 4_000 })).toBeNull(); // Longer than a lease.
   expect(lease.signal.aborted).toBe(false);
   expect(lease.remainingMs()).toBeGreaterThan(0);
   expect(() => lease.assertHeld()).not.toThrow();
   await masters[2]?.del(key);
-  await waitUntil('the lease to be lost', 2_000, () => lease.signal.aborted);
+  await waitUntil('the lease to be lost', 20_000, () => lease.signal.aborted);
   expect(lease.signal.reason).toBeInstanceOf(LeaseLost);
   expect(lease.remainingMs()).toBe(0);
   expect(() => lease.assertHeld()).toThrow(`The lease on ${resource} ended`);
 });
 
 test('a release goes on past a dead master, names it, and nobody renews the lease', async () => {
-  const short = { LOCK_WATCHDOG_MS: '900', LOCK_ANSWER_MS: '200' };
+  const short = { LOCK_WATCHDOG_MS: '3000', LOCK_ANSWER_MS: '1000' };
   const { lock, first } = await lockBehindProxies(short);
   const lease = await acquire(lock);
   first.cut();
   const release = lease.release().catch((error: unknown) => error);
-  await expectOn(1, 500);
+  await expectOn(1);
   expect(await release).toMatchObject({
     code: 'LOCK_MASTERS_MISSING',
     missing: [addressOf(first.url)],
   });
   first.mend();
-  await expectOn(0, 3_000);
+  await expectOn(0);
 });
 
 test('while it waits its leases last twice the wait, then as long as it asked for', async () => {
   const lock = await lockOver(urls());
   const ends = () => Promise.all(masters.map((redis) => redis.pttl(key)));
   await giveToSomebody();
-  const waiting = lock.acquire(resource, { waitMs: 2_000, leaseMs: 400 });
+  const waiting = lock.acquire(resource, { waitMs: 6_000, leaseMs: 400 });
   await expectOn(3);
-  for (const end of (await ends()).slice(0, 2)) expect(end).toBeGreaterThan(2_000);
+  for (const end of (await ends()).slice(0, 2)) expect(end).toBeGreaterThan(6_000);
   await masters[2]?.del(key); // Without a message: the waiter asks again at the end of its wait.
   const lease = await waiting;
   for (const end of await ends()) expect(end).toBeLessThanOrEqual(400);
@@ -182,7 +186,7 @@ test('while it waits its leases last twice the wait, then as long as it asked fo
 
 test('a lease that another owner has by now is not renewed, and is lost', async () => {
   const { lock } = await openLock('redis-reentrant', { REDIS_URL: quietRedis() });
-  const lease = await acquire(lock, { leaseMs: 20_000 });
+  const lease = await acquire(lock, { leaseMs: 60_000 });
   await giveToSomebody(masters[0]);
   await lease.renew?.(100);
   expect(await masters[0]?.pttl(key)).toBeGreaterThan(10_000);
@@ -194,7 +198,7 @@ test('processes with the masters in another order do not wait for each other', a
   for (let time = 0; time < 20; time++) {
     const startedAt = performance.now();
     await Promise.all(locks.map(async (lock) => (await acquire(lock)).release()));
-    expect(performance.now() - startedAt, 'milliseconds for both').toBeLessThan(1_900);
+    expect(performance.now() - startedAt, 'milliseconds for both').toBeLessThan(10_000);
   }
 });
 

@@ -44,7 +44,7 @@ test('a deployment sells with an account that reads and writes rows, and makes n
   onTestFinished(() => rows.end());
   for (const statement of ['DROP TABLE orders', 'CREATE TABLE t (i INT)', 'TRUNCATE orders'])
     await expect(rows.query(statement)).rejects.toThrow('denied');
-}, 60_000);
+}, 120_000);
 
 test('a service whose account makes no tables waits for them, and needs no more rights then', async () => {
   const { MYSQL_URL: owner, ...stores } = await ownStores();
@@ -62,4 +62,4 @@ test('a service whose account makes no tables waits for them, and needs no more 
   expect(events('started')).toEqual([]);
   await migrate(owner);
   await ready();
-}, 60_000);
+}, 120_000);

@@ -74,7 +74,7 @@ async function nginxWith(
   writeFileSync(file, edit(readFileSync(file, 'utf8')));
   const running = startProcess(server.program());
   onTestFinished(() => stopProcess(running));
-  await waitUntil('nginx', 10_000, server.answers);
+  await waitUntil('nginx', 20_000, server.answers);
   return `http://127.0.0.1:${port}`;
 }
 
@@ -445,10 +445,10 @@ describe('the limits of an address', () => {
     const limits = { ...byAddress, LIMIT_BURST: '100', LIMIT_CONNECTIONS: '3' };
     const url = await nginxWith([await instance(hold)], { limits });
     const held = Array.from({ length: 3 }, () => ask(url));
-    await waitUntil('three requests to be held', 10_000, () => waiting.length === 3);
+    await waitUntil('three requests to be held', 20_000, () => waiting.length === 3);
     expect((await ask(url)).status).toBe(429);
     const other = ask(url, '127.0.0.2');
-    await waitUntil('the other address to be there', 10_000, () => waiting.length === 4);
+    await waitUntil('the other address to be there', 20_000, () => waiting.length === 4);
     for (const response of waiting) response.end('{}');
     const all = await Promise.all([...held, other]);
     expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200]);

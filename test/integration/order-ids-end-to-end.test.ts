@@ -67,7 +67,7 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
       .hmget(connections.saleKeys.of(voucherId).buyers(voucherId), ...users);
     expect(buyers.map((value) => value?.split(':')[0])).toEqual(ids);
     const areThere = async () => (await idsInMysql(connections, voucherId)).length === 5;
-    await waitUntil('MySQL to have them', 10_000, areThere);
+    await waitUntil('MySQL to have them', 20_000, areThere);
     expect(await idsInMysql(connections, voucherId)).toEqual(ids);
     for (const [index, id] of ids.entries()) {
       const answer = await get(`/orders/${id}`, users[index] ?? '');
@@ -84,7 +84,7 @@ describe.each(['snowflake', 'redis-worker'])('an order id of %s', (orderIds) => 
     const { id } = await buyAt(baseUrl, voucherId, '7');
     const log = () => readFileSync(join(ownLab.folder, 'service.log'), 'utf8');
     const isTold = () => log().includes(`"orderId":"${id}"`);
-    await waitUntil('the log to tell of the order', 10_000, isTold);
+    await waitUntil('the log to tell of the order', 20_000, isTold);
   });
 });
 

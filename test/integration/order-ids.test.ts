@@ -92,27 +92,29 @@ describe('snowflakes', () => {
 
   test('stop with the worker id that somebody took over, and go on with another as soon as there is one', async () => {
     const { log, events } = listeningLog();
-    const ids = await snowflakeMaker({ stretchMs: 300 }, log);
+    const ids = await snowflakeMaker({ stretchMs: 2_000 }, log);
     const before = await ids.next();
     await leaveOnly(-1, '');
-    await waitUntil('the loss to be noticed', 2_000, () => events.includes('worker-id-taken-over'));
+    await waitUntil('the loss to be noticed', 20_000, () =>
+      events.includes('worker-id-taken-over'),
+    );
     expect(() => ids.next()).toThrow(withCode('WORKER_ID_UNAVAILABLE'));
     const free = (workerOf(before) + 1) % workerIds;
     await admin().hdel(workerIdsKey, String(free));
-    await waitUntil('another worker id', 2_000, () => ids.next() !== '');
+    await waitUntil('another worker id', 20_000, () => ids.next() !== '');
     const after = await ids.next();
     expect(workerOf(after)).toBe(free);
     expect(firstOutOfOrder([before, after])).toBeUndefined();
   });
 
   test('stop when the lease cannot be renewed, and go on when Redis is back', async () => {
-    const ids = await snowflakeMaker({ stretchMs: 300 });
+    const ids = await snowflakeMaker({ stretchMs: 2_000 });
     const before = await ids.next();
     admin().disconnect();
-    await sleep(300);
+    await sleep(2_000);
     expect(() => ids.next()).toThrow(withCode('WORKER_ID_UNAVAILABLE'));
     await admin().connect();
-    await waitUntil('a renewal', 2_000, () => ids.next() !== '');
+    await waitUntil('a renewal', 20_000, () => ids.next() !== '');
     const after = await ids.next();
     expect(workerOf(after)).toBe(workerOf(before));
     expect(firstOutOfOrder([before, after])).toBeUndefined();
@@ -167,7 +169,7 @@ describe('ids of the Redis worker', () => {
     await expect(ids.next()).rejects.toThrow(withCode('ORDER_ID_NOT_COUNTED'));
     await expect(ids.next()).rejects.toThrow(withCode('ORDER_ID_NOT_COUNTED'));
     expect(events).toEqual(['order-ids-not-counted']);
-    await waitUntil('the client to reconnect', 5_000, () => redis.status === 'ready');
+    await waitUntil('the client to reconnect', 20_000, () => redis.status === 'ready');
     const after = BigInt(await ids.next());
     expect((after & 0xffffffffn) - (before & 0xffffffffn)).toBe(2n);
     expect(events).toEqual(['order-ids-not-counted', 'order-ids-counted-again']);

@@ -14,6 +14,7 @@ import { quiet } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
 import { theLab } from '../support/own-lab.ts';
 import { type OwnSale, quietSale } from '../support/own-sale.ts';
+import { setGlobal } from '../support/own-stores.ts';
 import { openStreamQueue, someVoucherId, startWorker, usersUpTo } from '../support/sale.ts';
 
 const lab = theLab(null);
@@ -178,10 +179,10 @@ describe('a poison entry', () => {
     await sale.redis.xadd(sale.keys.orders, '*', 'orderId', '5', 'nonsense', '1');
     const stop = startWorker(sale.connections);
     const isGone = async () => (await sale.redis.xlen(sale.keys.orders)) === 0;
-    await waitUntil('a second delivery', 15_000, async () => {
+    await waitUntil('a second delivery', 20_000, async () => {
       return (await deliveries()) >= 2 || isGone();
     }).finally(() => sale.redis.del(sale.keys.dead));
-    await waitUntil('the end of the entry', 15_000, isGone).finally(stop);
+    await waitUntil('the end of the entry', 20_000, isGone).finally(stop);
     const why = ['reason', 'malformed', 'cause', 'voucherId is missing'];
     const known = [...why, 'deliveries', expect.any(String), 'noted', ''];
     expect(await sale.letters()).toEqual([[...known, 'orderId', '5', 'nonsense', '1']]);
@@ -199,11 +200,11 @@ describe('a poison entry', () => {
     };
     const queue = openStreamQueue(sale.connections);
     const working = workOrders(sale.connections, queue, quiet, stop.signal, { onFull });
-    await waitUntil('the refusal', 10_000, () => isFull);
+    await waitUntil('the refusal', 20_000, () => isFull);
     expect(await sale.find(bad)).toMatchObject({ status: 'queued' });
     await undo();
     const isFailed = async () => (await sale.find(bad))?.status === 'failed';
-    await waitUntil('the failed row', 10_000, isFailed);
+    await waitUntil('the failed row', 20_000, isFailed);
     stop.abort();
     await working;
   });
@@ -306,7 +307,7 @@ describe('a poison entry', () => {
     const transactions = vi.spyOn(sale.pool, 'getConnection');
     const stop = startWorker(sale.connections);
     const recorded = async () => (await sale.recorded()).confirmed.length;
-    await waitUntil('the neighbours', 15_000, async () => (await recorded()) === length - 1);
+    await waitUntil('the neighbours', 20_000, async () => (await recorded()) === length - 1);
     expect(transactions.mock.calls.length).toBeLessThan(30); // The halves of 64: 13 transactions.
     await stop();
   });
@@ -376,20 +377,21 @@ describe('a batch', () => {
 
   test('that hangs does not stop the worker: others are recorded meanwhile, and it is recorded once', async () => {
     const other = await sale.another({ stock: 3 });
+    // Else MySQL itself ends the wait for the row.
+    await setGlobal('innodb_lock_wait_timeout', 120, 5);
     await worker({ CLAIM_IDLE_MS: '100', BATCH_LIMIT_MS: '300' });
     const locker = await sale.pool.getConnection();
     await locker.beginTransaction();
     const lock = 'SELECT 1 FROM seckill_stock WHERE voucher_id = ? FOR UPDATE';
     await locker.query(lock, [sale.id]);
     const hanging = await sale.bought(1);
-    await waitUntil('the batch to be in hand', 5_000, async () => {
+    await waitUntil('the batch to be in hand', 20_000, async () => {
       const [sessions] = await sale.pool.query('SHOW PROCESSLIST');
       return JSON.stringify(sessions).includes('UPDATE seckill_stock SET stock = stock -');
     });
     const order = await other.bought(1);
     const isConfirmed = async (of: Order) => (await sale.find(of))?.status === 'confirmed';
-    // MySQL itself would end the wait for the row after five seconds.
-    await waitUntil('the other order to be recorded', 3_000, () => isConfirmed(order));
+    await waitUntil('the other order to be recorded', 20_000, () => isConfirmed(order));
     expect(await sale.find(hanging)).toMatchObject({ status: 'queued' });
     await locker.rollback();
     locker.release();

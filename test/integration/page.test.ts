@@ -499,4 +499,4 @@ test('a server that ends, a lab that a command has, and one given back: the page
   await tab.locator('[data-retry]').waitFor();
   expect(await textOf(tab, 'main')).toMatch(/This play is over/);
   await isAsBeforeItsPlays(Lab.running(folder) as Lab);
-}, 120_000);
+}, 240_000);

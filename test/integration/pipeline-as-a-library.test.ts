@@ -131,7 +131,7 @@ test('a purchase that Redis does not answer is unknown, and the next one is sold
   await server.pause();
   expect(await sell('1')).toMatchObject({ kind: 'unknown' });
   await server.resume();
-  await expect.poll(() => kindOf('2'), { timeout: 10_000 }).toBe('accepted');
+  await expect.poll(() => kindOf('2')).toBe('accepted');
 });
 
 describe('nothing is sold, and an error says why', () => {
@@ -226,13 +226,13 @@ test('of an error that a new connection mends, a consumer tells, and goes on', a
     onError: (error) => errors.push(error),
   });
   await sell('1');
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['1']);
+  await expect.poll(() => seen).toEqual(['1']);
   expect(errors).toEqual([]);
   await server.pause();
-  await expect.poll(() => errors.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => errors.length).toBeGreaterThan(0);
   await server.resume();
-  await expect.poll(() => kindOf('2'), { timeout: 10_000 }).toBe('accepted');
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['1', '2']);
+  await expect.poll(() => kindOf('2')).toBe('accepted');
+  await expect.poll(() => seen).toEqual(['1', '2']);
   stop.abort();
   await consuming;
 });

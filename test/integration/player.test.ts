@@ -20,7 +20,7 @@ beforeEach(async () => {
   const connections = await readyConnections({ REDIS_URL: quietRedis() });
   redis = connections.redis('admin');
   blocking = connections.newRedis('pause');
-  await waitUntil('the service', 5_000, () => blocking.status === 'ready');
+  await waitUntil('the service', 20_000, () => blocking.status === 'ready');
   events = [];
   interruption = new AbortController();
   const emit: ConstructorParameters<typeof Player>[0]['emit'] = (event) => {

@@ -383,7 +383,7 @@ describe('a purchase that Redis does not run is refused, and not unknown, when',
     const [buyer, other] = [clientOf(url), clientOf(url)];
     await buyer.ping();
     const endless = other.eval('while true do end', 0).catch(() => {});
-    await waitUntil('Redis to be busy', 5_000, () => buyer.ping().then(() => false, isBusy));
+    await waitUntil('Redis to be busy', 20_000, () => buyer.ping().then(() => false, isBusy));
     expect((await sell(buyer)).outcome).toMatchObject(notSold);
     await buyer.script('KILL');
     await endless;

@@ -15,7 +15,7 @@ import { type OwnRabbitmq, startOwnRabbitmq } from '../support/servers.ts';
 let rabbitmq: OwnRabbitmq;
 beforeAll(async () => {
   rabbitmq = await startOwnRabbitmq();
-}, 90_000);
+}, 180_000);
 afterAll(() => rabbitmq.stop());
 beforeEach(() => rabbitmq.deleteQueues());
 
@@ -119,7 +119,7 @@ test('an entry that is no order is in the dead letters once its discard allows i
   const stop = new AbortController();
   const discard = async ({ cause }: { cause: string }) => causes.push(cause) > 1;
   const consuming = queue.consume(keep, stop.signal, { discard });
-  await waitUntil('the others', 10_000, () => seen.length === 2 && causes.length === 2);
+  await waitUntil('the others', 20_000, () => seen.length === 2 && causes.length === 2);
   stop.abort();
   await consuming;
   expect(seen).toEqual(['1', '3']);
@@ -167,4 +167,4 @@ test('without a confirm the outcome is unknown, and the sale goes on once it ans
     return (await sell(user)).kind === 'accepted';
   };
   await waitUntil('a confirm', 20_000, sells, 200);
-}, 60_000);
+}, 120_000);

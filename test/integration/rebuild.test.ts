@@ -63,14 +63,14 @@ const notReady = { kind: 'refused', reason: 'not-ready' };
 
 /** An instance hears of a new epoch when a purchase is refused. */
 const untilItSells = (by: Connections, user: number) =>
-  waitUntil('a sale', 10_000, async () => (await buy(by, user)).kind === 'accepted');
+  waitUntil('a sale', 20_000, async () => (await buy(by, user)).kind === 'accepted');
 
 /** Everybody buys, in two processes; then exactly the stock is sold. */
 async function expectSoldOnce(): Promise<void> {
   const others = [connections, await startedProcess(stores)];
   for (const other of others) await buyAs(other, voucher, usersUpTo(2 * stock));
   const isSoldOut = async () => (await stockLeft()) === '0';
-  await waitUntil('the last sale', 10_000, async () => {
+  await waitUntil('the last sale', 20_000, async () => {
     for (const other of others) await buyAs(other, voucher, usersUpTo(2 * stock));
     return isSoldOut();
   });
@@ -130,7 +130,7 @@ describe('a Redis that has lost its sales, and kept the stream', () => {
 
   test('records an order once that was recorded and not acknowledged', async () => {
     const stop = startWorker(await openProcess(stores));
-    await waitUntil('the record', 10_000, async () => {
+    await waitUntil('the record', 20_000, async () => {
       return (await inMysql(voucher, connections)).confirmed.length === 5;
     });
     await stop();
@@ -179,7 +179,7 @@ describe('while Redis is rebuilt', () => {
     await redis().flushdb();
     await rebuild(await openProcess(stores));
     const answers: unknown[] = [];
-    await waitUntil('a sale', 10_000, async () => {
+    await waitUntil('a sale', 20_000, async () => {
       const outcome = await buy(connections, 51);
       answers.push(outcome);
       return outcome.kind === 'accepted';
@@ -244,9 +244,9 @@ describe('while Redis is rebuilt', () => {
     const epoch = connections.epoch.value;
     const records = { pool: connections.mysql(), vouchers: openVouchers(connections), epoch };
     const recording = recordBatch(records, [order]);
-    await waitUntil('the insert', 10_000, () => isRecording);
+    await waitUntil('the insert', 20_000, () => isRecording);
     const rebuilding = quickRebuild(await openProcess(stores), (step) => void steps.push(step));
-    await waitUntil('the rebuild to wait, or to go on', 15_000, async () => {
+    await waitUntil('the rebuild to wait, or to go on', 20_000, async () => {
       const [rows] = await connections.mysql().query('SHOW PROCESSLIST');
       const waits = (rows as { Info: string | null }[]).some(({ Info }) =>
         Info?.startsWith('UPDATE store_epoch'),
@@ -330,9 +330,9 @@ test('an instance is ready only while Redis has the data that it sells', async (
   const status = async () => (await app.request('/readyz')).status;
   expect(await status()).toBe(200);
   await redis().flushdb();
-  await expect.poll(status, { timeout: 10_000 }).toBe(503);
+  await expect.poll(status).toBe(503);
   await quickRebuild(connections);
-  await expect.poll(status, { timeout: 10_000 }).toBe(200);
+  await expect.poll(status).toBe(200);
 });
 
 test('a Redis of another service is not touched', async () => {

@@ -95,7 +95,7 @@ describe('two stores that agree', () => {
     await sale.record();
     await over.loseRedis();
     const isRemoved = async () => (await reconcile(sale.connections)).removed === 1;
-    await waitUntil('the end of the sale', 10_000, isRemoved);
+    await waitUntil('the end of the sale', 20_000, isRemoved);
     expect(await reconcile(sale.connections)).toMatchObject(consistent);
   });
 
@@ -105,7 +105,7 @@ describe('two stores that agree', () => {
     await sale.buyAs(usersUpTo(2));
     await sale.record();
     const hasEnded = () => Date.now() > over.voucher.endTime.getTime();
-    await waitUntil('the end of the sale', 10_000, hasEnded);
+    await waitUntil('the end of the sale', 20_000, hasEnded);
     const whose = watchOrdersRead();
     await reconcile(sale.connections);
     expect(new Set(whose)).toEqual(new Set([over.id, sale.id]));
@@ -243,7 +243,7 @@ test('two repairs at the same time are as one, also while many buy', async () =>
   const sold = await buyMeanwhile(4, async (soldYet) => {
     const found = await Promise.all(others.map((other) => compare(other, sale.id)));
     const count = soldYet.length;
-    await waitUntil('another sale', 10_000, () => soldYet.length > count);
+    await waitUntil('another sale', 20_000, () => soldYet.length > count);
     // Each of the two has seen the whole damage, and neither that the other one repairs it.
     const repairs = found.map(({ reconciliation: { vouchers }, epoch }, index) =>
       repairVoucher(others[index] as Connections, vouchers[0] as ReconciledVoucher, epoch),

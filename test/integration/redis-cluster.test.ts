@@ -45,7 +45,7 @@ test.each(['redis-message', 'redis-reentrant', 'redis-fair'] as const)(
     const [owner, waiter] = [await openLock(rung, settings), await openLock(rung, settings)];
     const lease = await held(owner.lock, 'seat', { waitMs: 0 });
     const next = held(waiter.lock, 'seat', { waitMs: 8_000 });
-    await waitUntil('the waiter to listen', 5_000, async () => (await channels()) > 0);
+    await waitUntil('the waiter to listen', 20_000, async () => (await channels()) > 0);
     await sleep(300); // It asks once more after it has subscribed.
     const released = new AbortController();
     const killing = killUntil(released.signal);
@@ -90,7 +90,7 @@ test('the node of REDIS_URL is dead and replaced by its replica: another node is
   await seed.kill();
   expect(await sells({ REDIS_URL })).toBe(false);
   await waitUntil('another process to sell', 20_000, () => sells({ REDIS_URL, ...isNamed }));
-}, 60_000);
+}, 120_000);
 
 test('each address of a name is tried, and the replicas of each master are known', async () => {
   const cluster = await replicated();
@@ -104,7 +104,7 @@ test('each address of a name is tried, and the replicas of each master are known
   expect(await mostReplicas(connections, masters)).toBe(1);
   for (const redis of masters) await redis.call('ACL', 'SETUSER', 'default', '-cluster|nodes');
   await expect(mostReplicas(connections, masters)).rejects.toThrow(/^NOPERM/);
-}, 60_000);
+}, 120_000);
 
 const stock = 12;
 const lab = { rails: true, workMs: 0, retries: 0 };

@@ -25,7 +25,7 @@ async function filledRedis() {
     await filling.exec();
     await redis.bgrewriteaof(); // The keys are in the base file then.
   });
-  await waitUntil('the base file', 10_000, () => isOnDisk(own.port));
+  await waitUntil('the base file', 20_000, () => isOnDisk(own.port));
   return own;
 }
 

@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 const subscribers = () => releaseNotifications(redis, { subscriber });
-const waitMs = 3_000;
+const waitMs = 20_000;
 
 async function publish(): Promise<void> {
   const arrived = once(subscriber, 'message');
@@ -134,7 +134,7 @@ test('the connection that subscribes ends with its client, and says nothing of a
   expect(print).not.toHaveBeenCalled();
   await server.start();
   const areReady = () => [client, opened[0]].every((each) => each?.status === 'ready');
-  await waitUntil('both connections', 10_000, areReady);
+  await waitUntil('both connections', 20_000, areReady);
   client.disconnect();
   await waitUntil('its end', waitMs, () => opened[0]?.status === 'end');
 });

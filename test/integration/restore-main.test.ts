@@ -56,14 +56,14 @@ test('redis-main follows the new master at once, before the Sentinels agree', as
   for (const port of patient) await downAfter(port, patientMs);
   await downAfter(hasty, 100);
   await newMaster.pause();
-  await waitUntil('a Sentinel to see a problem', 10_000, async () =>
+  await waitUntil('a Sentinel to see a problem', 20_000, async () =>
     (await viewOf(hasty)).flags.includes('s_down'),
   );
 
   const restoring = restoreMain({ redisMain, replica, secondReplica, sentinels: [...sentinels] });
   restoring.catch(() => {}); // Of a test that has failed before.
   const follows = async () => (await roleOf(redisMain)) === 'slave';
-  await waitUntil('redis-main to follow', 5_000, follows);
+  await waitUntil('redis-main to follow', 20_000, follows);
   expect((await viewOf(hasty)).flags).toContain('s_down');
   for (const port of sentinels) await downAfter(port, downAfterMs);
   await newMaster.resume();

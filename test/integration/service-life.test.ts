@@ -40,15 +40,15 @@ describe('the primary', () => {
     const before = children().length;
     process.kill(killed, 'SIGKILL');
     const isReplaced = () => !children().includes(killed) && children().length === before;
-    await waitUntil('a replacement', 10_000, isReplaced);
+    await waitUntil('a replacement', 20_000, isReplaced);
     const areAll = async () => (await instancesAnswering()) === 4;
-    await waitUntil('four instances to answer', 10_000, areAll);
+    await waitUntil('four instances to answer', 20_000, areAll);
   });
 
   test('takes its children with it when it is killed', async () => {
     const orphans = children().flatMap((pid) => processRef(pid) ?? []);
     process.kill(primary(), 'SIGKILL');
-    await waitUntil('the children to end', 10_000, () => !orphans.some(isAlive));
+    await waitUntil('the children to end', 20_000, () => !orphans.some(isAlive));
     await lab().serve(defaultShape);
   });
 });
@@ -58,15 +58,15 @@ describe('SIGTERM', () => {
 
   test('lets the request in flight finish, takes no new ones, and ends every process', async () => {
     const redis = testConnections().redis('admin');
-    const voucherId = await putOnSale({ rung: 'redis-atomic', lab: { workMs: 1_000 } });
+    const voucherId = await putOnSale({ rung: 'redis-atomic', lab: { workMs: 3_000 } });
     const buying = buy(voucherId, 7);
     const all = [primary(), ...children()].flatMap((pid) => processRef(pid) ?? []);
     const lock = `lock:voucher:${voucherId}:user:7`;
     const isHeld = async () => (await redis.exists(lock)) === 1;
-    await waitUntil('the request to hold its lock', 5_000, isHeld, 5);
+    await waitUntil('the request to hold its lock', 20_000, isHeld, 5);
     process.kill(primary(), 'SIGTERM');
     expect((await buying).httpStatus).toBe(201);
-    await waitUntil('every process to end', 15_000, () => !all.some(isAlive));
+    await waitUntil('every process to end', 20_000, () => !all.some(isAlive));
     const { port } = lab().servers.find(({ name }) => name === 'service') ?? {};
     await expect(fetch(`http://127.0.0.1:${port}/livez`)).rejects.toThrow();
   });

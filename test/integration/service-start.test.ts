@@ -35,11 +35,11 @@ test('the service that starts before MySQL waits for it, and its order worker ma
   const { MYSQL_URL, listen } = await behindProxy(ownLab.environment['MYSQL_URL'] ?? '');
   const service = await launchService({ MYSQL_URL, REDIS_URL, HEARTBEAT_FOLDER: folder });
   const isRefused = () => service.events('store-not-ready').length > 0;
-  await waitUntil('a refused connection', 10_000, isRefused);
+  await waitUntil('a refused connection', 20_000, isRefused);
   await listen();
   await service.ready();
   const beats = () => readdirSync(folder).filter((name) => name.endsWith('.progress'));
-  await waitUntil('progress of the order worker', 10_000, () => beats().length === 1);
+  await waitUntil('progress of the order worker', 20_000, () => beats().length === 1);
 });
 
 test('an instance whose Redis ends in the middle of its start waits, and is not replaced', async () => {
@@ -96,7 +96,7 @@ describe('a service that starts while MySQL is away', () => {
     expect(log()).toContain('"event":"started-without-mysql"');
     await listen();
     await confirmed(sold.location, 7);
-    await waitUntil('the comparison', 10_000, () => log().includes('"event":"mysql-is-back"'));
+    await waitUntil('the comparison', 20_000, () => log().includes('"event":"mysql-is-back"'));
     expect((await buy(id, 7)).httpStatus).toBe(409);
   });
 

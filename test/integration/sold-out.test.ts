@@ -51,7 +51,7 @@ async function remembers(instance: OwnSale): Promise<boolean> {
 
 const untilRemembered = async () => {
   for (const instance of instances)
-    await waitUntil('the instance to remember', 5_000, () => remembers(instance));
+    await waitUntil('the instance to remember', 20_000, () => remembers(instance));
 };
 
 test('a voucher that is sold out costs Redis next to nothing, for as long as it is', async () => {
@@ -175,7 +175,7 @@ test('a buyer who was restored by a repair is told of the order, although the vo
   await sleep(soldOutKeptMs); // What was remembered before the repair has ended.
   for (const instance of instances)
     for (let times = 0; times < 3; times++) {
-      await waitUntil('the instance to remember', 5_000, () => remembers(instance));
+      await waitUntil('the instance to remember', 20_000, () => remembers(instance));
       expect(await instance.sell(order)).toMatchObject(accepted);
     }
 });
@@ -196,16 +196,16 @@ test('a voucher for which there is no room is not remembered, and pushes out no 
   const before = await reads();
   for (const id of ids) learn(id);
   for (const id of ids) learn(id);
-  await waitUntil('the buyers of nine', 5_000, () => known().length === 9, 1);
+  await waitUntil('the buyers of nine', 20_000, () => known().length === 9, 1);
   expect((await reads()) - before).toBe(9);
   await sleep(soldOutKeptMs);
   learn(ids[9] as string);
-  await waitUntil('the tenth', 5_000, () => known().length === 1, 1);
+  await waitUntil('the tenth', 20_000, () => known().length === 1, 1);
   expect(known()).toEqual([ids[9]]);
 
   await sleep(soldOutKeptMs);
   for (const id of ids) learn(id, 2); // In a bucket of two there are half as many buyers.
-  await waitUntil('the buyers of all ten', 5_000, () => known().length === 10, 1);
+  await waitUntil('the buyers of all ten', 20_000, () => known().length === 10, 1);
 });
 
 test('the buyers of a large sale are read in parts, and each of them is told of the order', async () => {

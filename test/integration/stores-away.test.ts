@@ -41,12 +41,14 @@ test('all who ask within a quarter of a second whether an instance is ready cost
   const commands = async () =>
     Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
   const before = await commands();
+  const startedAt = performance.now();
   await Promise.all(Array.from({ length: 200 }, () => app.request('/readyz')));
   for (let count = 0; count < 40; count++) {
     await app.request('/readyz');
     await sleep(2); // Not all of them at once.
   }
-  expect((await commands()) - before).toBeLessThan(60);
+  const looks = 1 + (performance.now() - startedAt) / 250; // At most: a slow machine takes longer.
+  expect((await commands()) - before).toBeLessThan(30 * looks);
 });
 
 describe.each(['MySQL', 'Redis'] as const)('without %s', (store) => {
@@ -197,7 +199,7 @@ describe('with both stores the instance is ready', () => {
     await (await service.openRung(voucher)).inventory.prepare(voucher);
     expect(await answer(app, 'POST', `/vouchers/${voucher.id}/orders`)).toBe('202');
     expect(await readiness()).toMatchObject({ status: 'ok', oldestOrderMs: expect.any(Number) });
-    await expect.poll(readiness, { timeout: 5_000 }).toMatchObject({ status: 'degraded' });
+    await expect.poll(readiness).toMatchObject({ status: 'degraded' });
     const { oldestOrderMs, ...rest } = (await readiness()) as { oldestOrderMs: number };
     expect(rest).toEqual({ status: 'degraded', ...answered });
     expect(oldestOrderMs).toBeGreaterThan(2_000);
@@ -226,15 +228,15 @@ describe('with a Redis that stays silent', () => {
     await redis.pause();
     onTestFinished(() => redis.resume());
     const readyz = () => answer(app, 'GET', '/readyz');
-    await expect.poll(readyz, { timeout: 10_000 }).toBe('503 not-ready');
-  }, 20_000);
+    await expect.poll(readyz).toBe('503 not-ready');
+  }, 40_000);
 
   test('/readyz does not wait for the epoch: the connection of the purchases decides', async () => {
     const { app, connections } = await patientInstance();
     const blocked = connections.redis('admin').blpop('a list that nobody fills', 0);
     blocked.catch(() => {}); // Until the connection is closed, it answers nothing else.
     expect(await answer(app, 'GET', '/readyz')).toBe('200');
-  }, 20_000);
+  }, 40_000);
 });
 
 test('MySQL is asked once in a second for the list, and for a voucher that nobody created', async () => {

@@ -63,7 +63,7 @@ test('it sells and records by TLS, and does not start where it cannot trust a st
     expect(stdout).toMatch(/unable to (verify|get)|self-signed/);
   });
   await Promise.all(untrusted);
-}, 90_000);
+}, 180_000);
 
 /** The service, in vain. */
 const started = (settings: Readonly<Record<string, string>>) =>
@@ -107,5 +107,5 @@ test.each<[string, Readonly<Record<string, string>>]>([
     expect(other.stdout).toContain("does not match certificate's altnames");
     expect(unknown.stdout).toMatch(/slots cache. (unable to (verify|get)|self-signed)/);
   },
-  90_000,
+  180_000,
 );

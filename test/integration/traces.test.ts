@@ -89,7 +89,7 @@ test('a purchase is one trace, from its request to its row, and no client choose
   const requestId = 'c0ffee00'.repeat(4);
   const traceparent = `00-${requestId}-${'a'.repeat(16)}-01`;
   const { id } = await purchase('7', { 'x-request-id': requestId, traceparent });
-  await waitUntil('both spans', 10_000, async () => spans.length === 2);
+  await waitUntil('both spans', 20_000, async () => spans.length === 2);
   const [sold, recorded] = ['purchase', 'record order'].map((named) =>
     spans.find(({ name }) => name === named),
   );
@@ -115,7 +115,7 @@ test('a purchase is one trace, from its request to its row, and no client choose
   const key = { 'idempotency-key': 'mine' };
   const first = await purchase('8', key);
   expect((await purchase('8', key)).id).toBe(first.id);
-  await waitUntil('the spans of both', 10_000, async () => spans.length === 5);
+  await waitUntil('the spans of both', 20_000, async () => spans.length === 5);
   const [begun, ...children] = spans.slice(2).toSorted((one) => (one.parentSpanId ? 1 : -1));
   for (const { traceId, parentSpanId, attributes: about } of children)
     expect([traceId, parentSpanId, about['lockstep.order']]).toEqual([
@@ -131,12 +131,12 @@ test('while the collector is away, purchases go on, and the log says that spans 
   state.answers = 503;
   expect((await purchase('7', {})).httpStatus).toBe(202);
   const lost = () => events('traces-not-sent') as (object & Partial<Lost>)[];
-  await waitUntil('the log', 10_000, async () => lost().length > 0);
+  await waitUntil('the log', 20_000, async () => lost().length > 0);
   expect(lost()[0]).toMatchObject({ spans: 1, error: 'Error: The collector answered 503.' });
   state.answers = 200;
   expect((await purchase('8', {})).httpStatus).toBe(202);
   const arrived = () => spans.filter(({ attributes }) => attributes['lockstep.outcome']);
-  await waitUntil('the next span', 10_000, async () => arrived().length > 0);
+  await waitUntil('the next span', 20_000, async () => arrived().length > 0);
 });
 
 interface Lost {
@@ -240,10 +240,10 @@ test('a collector that does not answer keeps neither the next spans nor the end 
   const close = openTraces(settings(url), 'here', quiet);
   state.answers = 'no-answer';
   tracePurchase('lua-stream', orderOf(1), soldOut, 0);
-  await waitUntil('the first message', 10_000, async () => sizes.length === 1);
+  await waitUntil('the first message', 20_000, async () => sizes.length === 1);
   state.answers = 200;
   tracePurchase('lua-stream', orderOf(2), soldOut, 0);
-  await waitUntil('the second one', 10_000, async () => spans.length === 1);
+  await waitUntil('the second one', 20_000, async () => spans.length === 1);
   state.answers = 'no-answer';
   tracePurchase('lua-stream', orderOf(3), soldOut, 0);
   await close();

@@ -398,7 +398,7 @@ describe('over HTTP', () => {
         expect(await buy(id, `${user}`)).toMatchObject({ httpStatus: 409, code: 'sale-paused' });
       const isShown = async () =>
         ((await (await call(`/vouchers/${id}`)).json()) as { paused: boolean }).paused;
-      await waitUntil('every instance to show it', 5_000, async () =>
+      await waitUntil('every instance to show it', 20_000, async () =>
         (await Promise.all(usersUpTo(8).map(isShown))).every((shown) => shown),
       );
       expect((await patch(id, { paused: false })).status).toBe(200);

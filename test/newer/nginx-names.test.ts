@@ -89,7 +89,7 @@ async function nginxOfCompose(nameServerPort: number): Promise<string> {
   const running = startProcess({ command: programPath('nginx'), args, logFile });
   onTestFinished(() => stopProcess(running));
   const url = `http://127.0.0.1:${port}/vouchers`;
-  await waitUntil('an answer of nginx', 10_000, async () => (await fetch(url)).status > 0);
+  await waitUntil('an answer of nginx', 20_000, async () => (await fetch(url)).status > 0);
   return url;
 }
 
@@ -103,7 +103,7 @@ test('nginx starts while no instance has an address, and finds the instances lat
   expect(await answer.json()).toMatchObject({ code: 'not-ready' });
   await instanceAt('127.0.0.2');
   names.addresses = ['127.0.0.2'];
-  await waitUntil('the instance', 10_000, async () => (await ask(url)) === '127.0.0.2');
+  await waitUntil('the instance', 20_000, async () => (await ask(url)) === '127.0.0.2');
 });
 
 test('nginx follows instances whose addresses change', async () => {
@@ -111,9 +111,9 @@ test('nginx follows instances whose addresses change', async () => {
   await Promise.all(['127.0.0.2', '127.0.0.3'].map(instanceAt));
   names.addresses = ['127.0.0.2'];
   const url = await nginxOfCompose(names.port);
-  await waitUntil('the first instance', 10_000, async () => (await ask(url)) === '127.0.0.2');
+  await waitUntil('the first instance', 20_000, async () => (await ask(url)) === '127.0.0.2');
   names.addresses = ['127.0.0.3'];
-  await waitUntil('the other instance', 10_000, async () => (await ask(url)) === '127.0.0.3');
+  await waitUntil('the other instance', 20_000, async () => (await ask(url)) === '127.0.0.3');
 });
 
 test('nginx asks the instances strictly in turn, in whatever order their addresses come', async () => {
@@ -123,7 +123,7 @@ test('nginx asks the instances strictly in turn, in whatever order their address
   names.addresses = [...addresses];
   const url = await nginxOfCompose(names.port);
   const seen = new Set<string>();
-  await waitUntil('all instances', 10_000, async () => seen.add(await ask(url)).size === 4);
+  await waitUntil('all instances', 20_000, async () => seen.add(await ask(url)).size === 4);
   const answers: string[] = [];
   const until = Date.now() + 5_000; // Longer than two questions to the name server.
   while (Date.now() < until) answers.push(await ask(url));

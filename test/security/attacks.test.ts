@@ -67,7 +67,7 @@ async function deployment() {
   await nginx.prepare?.();
   const running = startProcess(nginx.program());
   onTestFinished(() => stopProcess(running));
-  await waitUntil('nginx', 10_000, nginx.answers);
+  await waitUntil('nginx', 20_000, nginx.answers);
   const connections = await openProcess(stores);
   return { baseUrl: `http://127.0.0.1:${nginxPort}`, nginxPort, connections };
 }
