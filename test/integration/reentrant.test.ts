@@ -2,7 +2,6 @@
  * What the contract cannot say of the reentrant lock: leases inside others, the watchdog, the
  * wake-ups, and Redisson's wire format.
  */
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -172,7 +171,7 @@ describe('a lease inside another', () => {
   inside({ leaseMs: 100 })(
     'keeps its next lease when it renews one that was lost',
     async ({ lock, outer: lost }) => {
-      await once(lost.signal, 'abort');
+      await waitUntil('its end', 20_000, () => lost.signal.aborted);
       const next = await acquire(lock);
       await lost.renew?.(200);
       expect(await redis.pttl(key)).toBeGreaterThan(20_000);
