@@ -12,13 +12,13 @@ import {
   type Endured,
   survivalOf,
 } from '../../src/lab/drills/durability-verdict.ts';
-import { type FlushSeen, judgeFlush } from '../../src/lab/drills/flush-figures.ts';
+import { flush, judgeFlush } from '../../src/lab/drills/flush-during-rush.ts';
 import { countHop } from '../../src/lab/drills/hops.ts';
 import type { Loss } from '../../src/lab/drills/survival.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { Durability } from '../../src/service/config.ts';
 import type { Verdict } from '../../src/service/domain.ts';
-import { at, tried, verdictsOf } from './drill-cases.ts';
+import { at, outOfService, tried, verdictsOf } from './drill-cases.ts';
 import { accepted, facts, type Given, history, refused, row, unknown } from './facts.ts';
 
 describe('what a durability promises', () => {
@@ -97,15 +97,19 @@ describe('a FLUSHALL in a rush', () => {
   const orders = [row('11', '1'), row('13', '3'), row('14', '4')];
   const buyers = { '1': '11', '3': '13', '4': '14' };
   /** Three in stock; order 12 was lost in the flush at 100 ms, and its unit was sold again. */
-  const judge = ({ isConsistent = true, ...given }: Given & Partial<FlushSeen>) =>
-    judgeFlush({
-      facts: facts({
-        ...{ orders, attempts, locked: false, stock: 0, ...given },
-        redis: { stock: 0, buyers, ...given.redis },
-      }),
-      ...{ flushAt: at(100), flushedAt: at(110), rebuildAt: at(200), rebuiltAt: at(300) },
-      isConsistent,
+  const judge = ({ isConsistent = true, ...given }: Given & { isConsistent?: boolean }) => {
+    const { attempts: own = [] } = given;
+    const tries = (given.attempts ? own : attempts).map((each) => ({ voucherId: '9', ...each }));
+    const seen = {
+      ...{ ...outOfService, row: flush, tries, brokenAt: at(100), downFrom: at(110) },
+      ...{ downUntil: at(200), mendedAt: at(300), until: at(400) },
+    };
+    const sale = facts({
+      ...{ orders, attempts, locked: false, stock: 0, ...given },
+      redis: { stock: 0, buyers, ...given.redis },
     });
+    return judgeFlush({ seen: [seen], unfinished: [], facts: sale }, isConsistent);
+  };
 
   test('has lost an order, which is counted and claimed', () => {
     const { figures, asClaimed } = judge({});
@@ -113,30 +117,30 @@ describe('a FLUSHALL in a rush', () => {
     expect(asClaimed).toHaveLength(1);
   });
 
-  const flush = verdictsOf('it', judge);
+  const flushed = verdictsOf('it', judge);
   /** Four in stock, and order 12 was recorded before the flush. */
   const nothingLost: Given = {
     ...{ initialStock: 4, orders: [...orders, row('12', '2')] },
     redis: { buyers: { ...buyers, '2': '12' } },
   };
-  flush.isAlso('violated', {
-    '1 orders are lost that were accepted after the rebuild': {
+  flushed.isAlso('violated', {
+    'flush: 1 orders are lost that were accepted after it': {
       attempts: [...attempts, sale('5', '15', 330)],
     },
-    '1 purchases were accepted before Redis was rebuilt': {
+    'flush: sold 1, and should sell nothing': {
       attempts: attempts.with(3, sale('3', '13', 150)),
     },
     'one-order-per-user violated': { orders: orders.with(2, row('14', '3')) },
     'no-oversell violated': { orders: [...orders, row('16', '6')], stock: -1 },
     'Redis and MySQL do not agree in the end': { isConsistent: false },
   });
-  flush.is('unknown', {
-    'no accepted order was in Redis alone at the flush': nothingLost,
-    'nobody bought while Redis was rebuilt': { attempts: attempts.toSpliced(2, 1) },
-    'no order was recorded before the flush': {
+  flushed.is('unknown', {
+    'flush: no accepted order was in Redis alone': nothingLost,
+    'flush: nobody bought while Redis was rebuilt': { attempts: attempts.toSpliced(2, 1) },
+    'flush: no order was recorded before it': {
       attempts: attempts.with(0, sale('1', '11', 305)),
     },
-    'the voucher is not sold out': { initialStock: 4, stock: 1, redis: { stock: 1 } },
+    'flush: the voucher is not sold out': { initialStock: 4, stock: 1, redis: { stock: 1 } },
   });
 });
 

@@ -47,7 +47,8 @@ describe('an outage of lock servers', () => {
   const available = { ...stopped, row: rowOf('redlock', ['redis-2']), tries: load(() => sold) };
   const dead = { ...stopped, tries: load((ms) => (ms < 1_000 ? sold : away)) };
   const broken = { ...stopped, tries: load(() => ({ outcome: 'unknown' })), leftLocks: 19 };
-  const wrong = (seen: Seen) => wrongIn(seen, seen.row.expects).map((text) => text.split(': ')[1]);
+  const wrong = (seen: Seen) =>
+    wrongIn(seen, seen.row.expects, facts()).map((text) => text.split(': ')[1]);
 
   test.each([
     ['it refuses all', stopped],
@@ -83,7 +84,7 @@ describe('an outage of lock servers', () => {
   test('has shown nothing without a purchase meanwhile', () => {
     const tries = stopped.tries.filter(({ outcome }) => outcome === 'accepted');
     const { needs = [] } = stopped.row;
-    expect(wrongIn({ ...stopped, tries }, needs)).toEqual([
+    expect(wrongIn({ ...stopped, tries }, needs, facts())).toEqual([
       'multilock, 1 of 3 stopped: nobody tried meanwhile',
     ]);
   });
@@ -222,8 +223,8 @@ describe('what is expected of an outage', () => {
     ['exit codes of ended processes: a signal', expected.exitCodes(), {}, { exitCodes: [null] }],
     ['exit codes of ended processes: none', expected.exitCodes(75), { exitCodes: [75] }, {}],
   ])('%s', (text, expectation, right, wrong) => {
-    expect(expectation({ ...survived, ...right })).toBeNull();
-    expect(expectation({ ...survived, ...wrong })).toBe(text);
+    expect(expectation({ ...survived, ...right }, facts())).toBeNull();
+    expect(expectation({ ...survived, ...wrong }, facts())).toBe(text);
   });
 });
 
@@ -265,7 +266,7 @@ describe('the verdict of outages under load', () => {
   test('is by the findings that count', () => {
     const load = { seen: [{ ...survived, row }], unfinished: [] };
     const loads = [{ ...load, facts: facts({ ...given, stock: -1 }) }];
-    expect(judgeOutages(loads, undefined, () => []).verdict).toBe('held');
+    expect(judgeOutages(loads, { judged: () => [] }).verdict).toBe('held');
   });
 
   const all = ['one', 'two', 'three'].map((name) => ({ name, expects: [] }));
@@ -293,7 +294,9 @@ describe('what a drill expects of its outage', () => {
     ...{ looks: [look(true)], exitCodes: [null] },
   };
   const wrong = ({ expects, needs = [] }: Omit<Expected, 'name'>, isReady: boolean) =>
-    [...needs, ...expects].flatMap((each) => each({ ...worst, looks: [look(isReady)] }) ?? []);
+    [...needs, ...expects].flatMap(
+      (each) => each({ ...worst, looks: [look(isReady)] }, facts()) ?? [],
+    );
   const signal = 'exit codes of ended processes: a signal';
   const drains = [
     ...['never sold again', '1 were sold, and at most 0 orders waited', 'never recorded', signal],
@@ -338,7 +341,8 @@ describe('what a drill expects of its outage', () => {
   test('an incident replaces no process but the hung worker', () => {
     const seen = { ...worst, exitCodes: [75] };
     const replaced = incidents.filter(
-      ({ expects }) => !expects.some((each) => each(seen) === 'exit codes of ended processes: 75'),
+      ({ expects }) =>
+        !expects.some((each) => each(seen, facts()) === 'exit codes of ended processes: 75'),
     );
     expect(replaced.map(({ key }) => key)).toEqual(['hungWorker']);
   });

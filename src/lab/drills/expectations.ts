@@ -46,10 +46,12 @@ export interface Timeline {
   readonly exitCodes: readonly (number | null)[];
   /** Locks that nobody holds, some time afterwards; null where nobody looked, or not in Redis. */
   readonly leftLocks: number | null;
+  /** Accepted orders, at least, that nobody but the server that broke can have had. */
+  readonly atRisk?: number;
 }
 
 /** @returns what is wrong; null when it is as expected. */
-export type Expectation = (seen: Timeline) => string | null;
+export type Expectation = (seen: Timeline, facts: Facts) => string | null;
 
 /** What a row says of an outage. */
 export interface Expected {
@@ -60,6 +62,8 @@ export interface Expected {
   readonly expects: readonly Expectation[];
   /** Without these the outage has shown nothing, and the verdict is `unknown`. */
   readonly needs?: readonly Expectation[];
+  /** Orders that were accepted before its end may be lost: nobody waits until they are recorded. */
+  readonly loses?: true;
 }
 export type Seen<Row extends Expected = Expected> = Timeline & { readonly row: Row };
 
@@ -74,7 +78,8 @@ export interface Played<Row extends Expected = Expected> {
 /** Sent and answered while all that breaks was broken. */
 export const meanwhile = ({ tries, downFrom, downUntil }: Timeline): Try[] =>
   sentBetween(tries, downFrom, downUntil).filter((each) => answeredAt(each) < downUntil);
-export const countSales = (tries: readonly Try[]): number => tries.filter(isSale).length;
+export const countSales = (tries: readonly Pick<Try, 'outcome'>[]): number =>
+  tries.filter(isSale).length;
 
 export const notReady = ({ looks }: Timeline): number =>
   looks.filter(({ isReady }) => !isReady).length;
@@ -106,7 +111,7 @@ function late(what: string, ms: number | null, limitMs: number): string | null {
   return unless(ms <= limitMs, `${what} after ${ms} ms, the limit is ${limitMs} ms`);
 }
 
-const unless = (isRight: boolean, wrong: string): string | null => (isRight ? null : wrong);
+export const unless = (isRight: boolean, wrong: string): string | null => (isRight ? null : wrong);
 
 const codesText = (codes: readonly (number | null)[]): string =>
   codes.map((code) => code ?? 'a signal').join(', ') || 'none';
@@ -179,39 +184,51 @@ export const phasesAround = (rung: string, seen: Seen): Phase[] => [
   phaseOf(rung, 'after', sentBetween(seen.tries, seen.mendedAt, seen.until)),
 ];
 
-export const wrongIn = (seen: Seen, wanted: readonly Expectation[]): string[] =>
+export const wrongIn = (seen: Seen, wanted: readonly Expectation[], facts: Facts): string[] =>
   wanted
-    .flatMap((expectation) => expectation(seen) ?? [])
+    .flatMap((expectation) => expectation(seen, facts) ?? [])
     .map((text) => `${seen.row.name}: ${text}`);
 
-/**
- * Each load with its facts, which must hold, too.
- * @param audits of their facts, for a caller that has made them.
- * @param judged the findings of an audit that count.
- */
+interface JudgedBy {
+  /** Of the facts of the loads, for a caller that has made them. */
+  readonly audits?: readonly Audited[];
+  /** The findings of an audit that count. */
+  readonly judged?: (audited: Audited, load: Played) => readonly AuditedFinding[];
+  /** What else is wrong. */
+  readonly broken?: readonly string[];
+}
+
+/** Each load with its facts, which must hold, too. */
 export function judgeOutages(
   loads: readonly Played[],
-  audits: readonly Audited[] = auditAll(loads.map(({ facts }) => facts)),
-  judged: (audited: Audited) => AuditedFinding[] = findingsOf,
+  {
+    audits = auditAll(loads.map(({ facts }) => facts)),
+    judged = findingsOf,
+    broken = [],
+  }: JudgedBy = {},
 ): ReturnType<typeof judgeAudits> {
-  const seen = loads.flatMap((load) => load.seen);
+  const each = (wanted: (row: Expected) => readonly Expectation[]) =>
+    loads.flatMap(({ seen, facts }) => seen.flatMap((one) => wrongIn(one, wanted(one.row), facts)));
   return judgeAudits(
     audits,
     {
       broken: [
-        ...seen.flatMap((each) => wrongIn(each, [...each.row.expects, expected.readyAtItsEnd])),
-        ...loads.flatMap(({ facts }) => wrongOrders(facts)),
+        ...each(({ expects }) => [...expects, expected.readyAtItsEnd]),
+        ...loads.filter(keepsAll).flatMap(({ facts }) => wrongOrders(facts)),
+        ...broken,
       ],
       missing: [
-        ...seen.flatMap((each) =>
-          wrongIn(each, [expected.boughtBefore, ...(each.row.needs ?? [])]),
-        ),
+        ...each(({ needs = [] }) => [expected.boughtBefore, ...needs]),
         ...loads.flatMap(({ unfinished }) => unfinished),
       ],
     },
-    audits.flatMap(judged),
+    loads.flatMap((load, index) =>
+      audits.slice(index, index + 1).flatMap((own) => judged(own, load)),
+    ),
   );
 }
+
+const keepsAll = ({ seen }: Played): boolean => !seen.some(({ row }) => row.loses);
 
 export const deadLettered = ({ mysql }: Facts): number =>
   mysql.orders.filter(({ status }) => status === 'failed').length;

@@ -1,27 +1,42 @@
 /**
  * FLUSHALL on redis-main in the middle of a rush on the final rung. The service refuses every
  * purchase until Redis is rebuilt from MySQL; then sales resume until the last unit. Nothing may be
- * sold twice; what only Redis knew is lost, and is counted.
+ * sold twice. An order that was accepted before it, and that no store has, is lost: that is
+ * counted, and claimed.
  */
+import { audit } from '../../service/audit/audit.ts';
+import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
 import { rebuild } from '../../service/orders/reconcile/rebuild.ts';
 import { reconcile } from '../../service/orders/reconcile/reconcile.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { stopWorkers } from '../faults/process.ts';
 import { loseKeys } from '../faults/redis.ts';
-import type { Stage } from '../stage/stage.ts';
-import { planPurchases, type Try } from '../workload/steady-purchases.ts';
+import type { Judged } from '../stage/result.ts';
+import { planPurchases } from '../workload/steady-purchases.ts';
+import { lostSales } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { judgeFlush } from './flush-figures.ts';
-import { hasSaleSince, now, salesSince } from './try-times.ts';
+import {
+  countSales,
+  expected,
+  judgeOutages,
+  type Played,
+  phasesAround,
+  resumedAfterMs,
+  type Seen,
+  type Timeline,
+  unless,
+} from './expectations.ts';
+import { type Outage, outageRung, playOutages, type Scene } from './outage.ts';
+import { phaseTable } from './phases.ts';
+import { answeredAt, isSale, msBetween, now, salesSince, sentBetween } from './try-times.ts';
 
-const rung = 'lua-stream';
-/** More than the first load can sell, so that the second one sells the last unit. */
+/** More than is sold until the rebuild, so that the last unit is sold after it. */
 const stock = 2_000;
 /** Accepted orders: sent before the workers stop, and sent between that and the flush. */
 const accepted = { recorded: 60, unrecorded: 60 } as const;
 const withinMs = 60_000;
 
-export const flushShape: ServiceShape = {
+const flushShape: ServiceShape = {
   ...{ instances: 4, balancer: 'nginx' },
   settings: { ORDER_WORKERS: '2', HISTORY_FOLDER: '' },
 };
@@ -34,45 +49,105 @@ export const flushDuringRush: Drill = {
   takesMinutes: 0.5,
   async play(stage, { seed }) {
     await stage.serve(flushShape);
-    const title = `flush-during-rush, seed ${seed}`;
-    const voucherId = await stage.putOnSale({ title, stock, rung });
-    const times = await stage.during(rush(voucherId, seed), (tries) => flush(stage, tries));
-    await stage.sell(untilSoldOut(voucherId, seed));
-    const facts = await stage.facts(voucherId);
-    const { verdict } = await reconcile(stage.connections, voucherId);
-    return judgeFlush({ facts, ...times, isConsistent: verdict === 'consistent' });
+    const load = { title: `flush-during-rush, seed ${seed}`, seed, stock, forMs: withinMs };
+    const played = await playOutages(stage, [flush], load);
+    const { verdict } = await reconcile(stage.connections, played.facts.voucherId);
+    return judgeFlush(played, verdict === 'consistent');
   },
 };
 
-/** It lasts 45 s: on a slow machine, the workers restart and Redis is rebuilt in it. */
-const rush = (voucherId: string, seed: number) => ({
-  ...{ name: rung, perSecond: 40 },
-  purchases: planPurchases(voucherId, 1_800, seed),
-});
-
-/** Also by users whose order is lost: they may buy again. */
-const untilSoldOut = (voucherId: string, seed: number) => ({
-  ...{ name: rung, perSecond: 1_000, finishWithinMs: withinMs },
-  purchases: planPurchases(voucherId, 3_000, seed + 1),
-});
+export const flush: Outage = {
+  ...{ name: 'flush', loses: true },
+  expects: [
+    expected.sellsNothing,
+    ({ downFrom }, facts) => {
+      const late = salesSince(lostSales(facts), downFrom).length;
+      return unless(late === 0, `${late} orders are lost that were accepted after it`);
+    },
+  ],
+  needs: [
+    ({ tries, brokenAt }, facts) => {
+      const before = tries.filter((each) => isSale(each) && answeredAt(each) < brokenAt);
+      const isRecorded = before.length > lostSales(facts).length;
+      return unless(isRecorded, 'no order was recorded before it');
+    },
+    (_, facts) => unless(lostSales(facts).length > 0, 'no accepted order was in Redis alone'),
+    (seen) => unless(refusals(seen) > 0, 'nobody bought while Redis was rebuilt'),
+    expected.soldAgainWithin(withinMs),
+    (_, facts) =>
+      unless(confirmed(facts).length >= facts.initialStock, 'the voucher is not sold out'),
+  ],
+  play: loseAndRebuild,
+};
 
 /** The workers are stopped before the flush, so that some accepted orders are not recorded yet. */
-async function flush(stage: Stage, tries: readonly Try[]) {
+async function loseAndRebuild({ stage, voucherId, soldSince }: Scene) {
   const sold = (count: number, since: bigint) =>
-    stage.until('the sales', withinMs, () => salesSince(tries, since).length >= count);
+    stage.until('the sales', withinMs, () => soldSince(since) >= count);
   await sold(accepted.recorded, 0n);
   const startWorkers = await stage.inject(stopWorkers);
   await sold(accepted.unrecorded, now());
-  const flushAt = now();
+  const brokenAt = now();
   const undo = await stage.inject(loseKeys);
-  const flushedAt = now();
+  const downFrom = now();
   await startWorkers();
-  const isRefused = () => tries.some(({ reason }) => reason === 'not-ready');
+  const isRefused = () => stage.tries.some(({ reason }) => reason === 'not-ready');
   await stage.until('a refusal', withinMs, isRefused);
-  const rebuildAt = now();
+  const downUntil = now();
   await rebuild(stage.connections, (step) => stage.note(`rebuild: ${step}`));
-  const rebuiltAt = now();
+  const mendedAt = now();
   await undo();
-  await stage.until('a sale', withinMs, () => hasSaleSince(tries, rebuiltAt));
-  return { flushAt, flushedAt, rebuildAt, rebuiltAt };
+  // Also by users whose order is lost: they may buy again.
+  const purchases = planPurchases(voucherId, 3_000, stock);
+  const rest = { name: outageRung, perSecond: 1_000, finishWithinMs: withinMs, purchases };
+  const later = async () => void (await stage.sell(rest));
+  return { brokenAt, downFrom, downUntil, mendedAt, later };
+}
+
+/** @param isConsistent whether Redis and MySQL agree in the end. */
+export function judgeFlush(played: Played, isConsistent: boolean): Judged {
+  const { facts, seen } = played;
+  const lost = lostSales(facts);
+  const orders = confirmed(facts).length;
+  const isEnd = isConsistent ? [] : ['Redis and MySQL do not agree in the end'];
+  const audits = [{ facts, audit: audit(withoutLost(facts)) }];
+  const ms = seen.map(({ brokenAt, downFrom }) => msBetween(brokenAt, downFrom)).join();
+  const claimed = `${lost.length} accepted orders were in Redis alone when it lost its keys, within ${ms} ms; they are lost, and their units were sold again`;
+  return {
+    ...judgeOutages([played], { audits, broken: isEnd }),
+    figures: {
+      ...{
+        accepted: countSales(facts.attempts ?? []),
+        recorded: orders,
+        lostAccepted: lost.length,
+      },
+      oversold: Math.max(0, orders - facts.initialStock),
+      usersWithTwoOrders: usersWithSeveralOrders(facts),
+      ...Object.assign({}, ...seen.map(costOf)),
+    },
+    asClaimed: lost.length > 0 ? [claimed] : [],
+    tables: [phaseTable(seen.flatMap((each) => phasesAround(outageRung, each)))],
+  };
+}
+
+/** Without every answer that names a lost order: they are claimed. */
+function withoutLost(facts: Facts): Facts {
+  const lost = new Set<string | undefined>(lostSales(facts).map(({ orderId }) => orderId));
+  const attempts = facts.attempts?.filter(({ orderId }) => !orderId || !lost.has(orderId));
+  return { ...facts, ...(attempts && { attempts }) };
+}
+
+/** Of purchases that were sent while Redis was empty or being rebuilt. */
+const refusals = ({ tries, downFrom, mendedAt }: Timeline): number =>
+  sentBetween(tries, downFrom, mendedAt).filter(
+    (each) => each.reason === 'not-ready' && answeredAt(each) < mendedAt,
+  ).length;
+
+function costOf(seen: Seen): Record<string, number> {
+  const soldAgainAfterMs = resumedAfterMs(seen);
+  return {
+    refusedNotReady: refusals(seen),
+    withoutSalesMs: msBetween(seen.downFrom, seen.mendedAt),
+    ...(soldAgainAfterMs !== null && { soldAgainAfterMs }),
+  };
 }

@@ -18,7 +18,6 @@ import type { Expected, Look, Played, Seen, Timeline } from './expectations.ts';
 import { isSale, now, salesSince, sentBetween } from './try-times.ts';
 
 export const outageRung = 'lua-stream';
-const perSecond = 40;
 /** Longer than any limit, so that the verdict says how late it was. */
 const waitMs = 30_000;
 const everyMs = 100;
@@ -36,7 +35,7 @@ export interface Scene {
 
 export interface Mended
   extends Pick<Timeline, 'mendedAt'>,
-    Partial<Pick<Timeline, 'downFrom' | 'downUntil'>> {
+    Partial<Pick<Timeline, 'brokenAt' | 'downFrom' | 'downUntil' | 'atRisk'>> {
   /** What is mended, or looked for, once it sells and records again. */
   readonly later?: () => Promise<Partial<Pick<Timeline, 'leftLocks'>> | undefined>;
 }
@@ -53,17 +52,23 @@ interface OutageLoad {
   readonly calmMs?: number;
   /** Of the longest outage with its calms. */
   readonly forMs: number;
+  readonly perSecond?: number;
+  /** Less than its users want, where it is to sell out. */
+  readonly stock?: number;
+  /** What so many users send. */
+  readonly plan?: typeof planPurchases;
 }
 
 /** Steady purchases of one voucher through all of the outages. The service has its shape. */
 export async function playOutages<Row extends Outage>(
   stage: Stage,
   rows: readonly Row[],
-  { title, seed, rung = outageRung, calmMs = 1_000, forMs }: OutageLoad,
+  load: OutageLoad,
 ): Promise<Played<Row>> {
-  const users = Math.ceil((rows.length * (forMs + 4 * waitMs) * perSecond) / 1_000);
-  const voucherId = await stage.putOnSale({ title, stock: users, rung });
-  const purchases = planPurchases(voucherId, users, seed);
+  const { title, seed, rung = outageRung, calmMs = 1_000, perSecond = 40 } = load;
+  const users = Math.ceil((rows.length * (load.forMs + 4 * waitMs) * perSecond) / 1_000);
+  const voucherId = await stage.putOnSale({ title, stock: load.stock ?? users, rung });
+  const purchases = (load.plan ?? planPurchases)(voucherId, users, seed);
   const watch = watchFor(stage);
   try {
     const played = await stage.during({ name: rung, perSecond, purchases }, (tries) =>
@@ -129,7 +134,7 @@ async function playOne<Row extends Outage>(
   const brokenAt = now();
   const { later, ...mended } = await row.play({ stage, voucherId, soldSince, waiting });
   const { mendedAt } = mended;
-  const recorded = await whenRecorded(stage, tries, brokenAt, mendedAt);
+  const recorded = row.loses ? notLooked : await whenRecorded(stage, tries, brokenAt, mendedAt);
   await isInTimeFor('a sale', () => soldSince(mendedAt) > 0);
   const found = await later?.();
   await stage.rest(calmMs);
@@ -144,6 +149,8 @@ async function playOne<Row extends Outage>(
     exitCodes: endedProcesses(stage.lab).slice(ended),
   };
 }
+
+const notLooked = { recordedAt: null, nextRecordedAt: null };
 
 async function waitingOrders({ connections }: Stage): Promise<number> {
   const [shard] = connections.saleKeys.shards;
@@ -185,6 +192,9 @@ const readiness = (url: string): Promise<Omit<Look, 'at'>> =>
     .then(async (answer) => ({ isReady: answer.ok, body: await answer.text() }))
     .catch((error: unknown) => ({ isReady: false, body: String(error) }));
 
+/** Of the orders after an outage, those that are looked for. */
+const firstMax = 40;
+
 /** When MySQL has every order of the outage, and when the first that was sent after it. */
 async function whenRecorded(
   stage: Stage,
@@ -200,7 +210,7 @@ async function whenRecorded(
     const sales = sentBetween(tries, brokenAt, mendedAt).filter(isSale);
     return (await count(sales)) === sales.length;
   };
-  const isOne = async () => (await count(salesSince(tries, mendedAt).slice(0, perSecond))) > 0;
+  const isOne = async () => (await count(salesSince(tries, mendedAt).slice(0, firstMax))) > 0;
   const when = async (condition: () => Promise<boolean>) =>
     (await isInTime(stage.until('orders to be recorded', waitMs, condition, 50))) ? now() : null;
   const [recordedAt, nextRecordedAt] = await Promise.all([when(areAll), when(isOne)]);

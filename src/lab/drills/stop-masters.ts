@@ -44,7 +44,7 @@ export const stopMasters: Drill = {
     const phases = seen.flatMap((each) => phasesAround(each.row.rung, each));
     const audits = auditAll(loads.map(({ facts }) => facts));
     return {
-      ...judgeOutages(loads, audits, judgedFindings),
+      ...judgeOutages(loads, { audits, judged: judgedFindings }),
       conclusions: conclusionsOf(seen),
       figures: {
         attempts: loads.reduce((sum, { facts }) => sum + (facts.attempts ?? []).length, 0),

@@ -119,11 +119,10 @@ export function playOfOutage(outage: Seen<LockOutage>, audited: Audited): CellPl
   const violated = findings.filter((each) => each.verdict === 'violated');
   const doubts = findings.filter((each) => each.verdict === 'unknown');
   const { expects, needs = [] } = outage.row;
-  const surprises = wrongIn(outage, expects);
-  const claimed = expects.includes(expected.noLocksLeft)
-    ? []
-    : wrongIn(outage, [expected.noLocksLeft]);
-  const unseen = wrongIn(outage, [expected.boughtBefore, ...needs]);
+  const wrong = (wanted: typeof expects) => wrongIn(outage, wanted, audited.facts);
+  const surprises = wrong(expects);
+  const claimed = expects.includes(expected.noLocksLeft) ? [] : wrong([expected.noLocksLeft]);
+  const unseen = wrong([expected.boughtBefore, ...needs]);
   const missing = [...unseen, ...doubts.map(findingLine)];
   const isBroken = violated.length > 0 || surprises.length > 0;
   const cost = {
