@@ -6,15 +6,10 @@ import {
   judgeHops,
   queueRungs,
 } from '../../src/lab/drills/accepted-is-not-sold.ts';
-import { auditAll } from '../../src/lab/drills/audited.ts';
-import {
-  durabilityReasons,
-  type Endured,
-  survivalOf,
-} from '../../src/lab/drills/durability-verdict.ts';
+import { judgeLosses, type Loss, lossOf } from '../../src/lab/drills/durability.ts';
+import type { Timeline } from '../../src/lab/drills/expectations.ts';
 import { flush, judgeFlush } from '../../src/lab/drills/flush-during-rush.ts';
 import { countHop } from '../../src/lab/drills/hops.ts';
-import type { Loss } from '../../src/lab/drills/survival.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { Durability } from '../../src/service/config.ts';
 import type { Verdict } from '../../src/service/domain.ts';
@@ -24,12 +19,26 @@ import { accepted, facts, type Given, history, refused, row, unknown } from './f
 describe('what a durability promises', () => {
   /** Two of three sold; both were answered 10 ms after the start, and the fault came at 20. */
   const attempts = [tried(accepted('1', 'a'), 5, 10), tried(accepted('2', 'b'), 5, 10)];
-  const endured = (durability: Durability, loss: Loss, changes: Given = {}): Endured => ({
-    ...{ durability, loss, isOver: false, atRisk: 1 },
-    ...{ calmFrom: 0n, brokenAt: at(20), until: at(1_000) },
+  const played = (durability: Durability, loss: Loss, changes: Given = {}) => ({
+    seen: [
+      {
+        ...{ ...outOfService, row: lossOf({ durability, loss }), atRisk: 1 },
+        ...{ tries: [...attempts, tried(accepted('3', 'c'), 31, 35)], calmFrom: 0n },
+        ...{ brokenAt: at(20), mendedAt: at(30), until: at(1_000) },
+      },
+    ],
+    unfinished: [],
     facts: facts({ attempts, history: [], locked: false, ...changes }),
   });
-  const judged = (each: Endured) => durabilityReasons([each], auditAll([each.facts]));
+  const judged = (
+    durability: Durability,
+    loss: Loss,
+    changes: Given,
+    seen: Partial<Timeline> = {},
+  ) => {
+    const all = played(durability, loss, changes);
+    return judgeLosses([{ ...all, seen: all.seen.map((each) => ({ ...each, ...seen })) }]);
+  };
 
   const onlyFirst = { buyers: { 1: 'a' }, stock: 2 };
   /** Redis and MySQL have only one of the two. */
@@ -51,7 +60,7 @@ describe('what a durability promises', () => {
   ])(
     '%s, %s is %s when nothing is lost, and %s when an order is',
     (durability, loss, ...wanted) => {
-      const seen = [{}, oneLost].map((changes) => judged(endured(durability, loss, changes)));
+      const seen = [{}, oneLost].map((changes) => judged(durability, loss, changes));
       expect(seen.map(({ verdict }) => verdict)).toEqual(wanted);
     },
   );
@@ -61,28 +70,27 @@ describe('what a durability promises', () => {
     ['always', 'kill', 'has forgotten what MySQL has', 'violated', oneForgotten],
     ['everysec', 'kill', 'has a unit too many', 'violated', oneTooMany],
   ])('%s, %s: when Redis %s it is %s', (durability, loss, _, verdict, changes) => {
-    expect(judged(endured(durability, loss, changes)).verdict).toBe(verdict);
+    expect(judged(durability, loss, changes).verdict).toBe(verdict);
   });
 
   const claimed = verdictsOf('a claimed loss', (atRisk: number) =>
-    judged({ ...endured('everysec', 'promotion', oneLost), atRisk }),
+    judged('everysec', 'promotion', oneLost, { atRisk }),
   );
   claimed.is('violated', { 'everysec, promotion: 2 orders were at risk, and 1 were lost': 2 });
 
-  const kill = verdictsOf('a kill', (changes: Partial<Endured>) =>
-    judged({ ...endured('always', 'kill'), ...changes }),
+  const kill = verdictsOf('a kill', (changes: Partial<Timeline>) =>
+    judged('always', 'kill', {}, changes),
   );
-  kill.is('unknown', { 'always, kill: nobody bought before': { brokenAt: at(1) } });
-  kill.is('violated', {
-    'always, kill: no sale afterwards': { isOver: true },
-    'always, kill: 10.99 s without a sale': { until: at(11_000) },
+  kill.is('unknown', { 'always, kill: nobody bought before': { calmFrom: at(6) } });
+  kill.isAlso('violated', {
+    'always, kill: never sold again': { mendedAt: at(40) },
+    'always, kill: 10.965 s without a sale': { until: at(11_000) },
   });
 
   test('is counted once for each accepted order, and each that MySQL does not have', () => {
     const again = [...attempts, tried(accepted('2', 'b'), 11, 15), unknown('3')];
-    const survival = survivalOf(endured('everysec', 'kill', { ...oneLost, attempts: again }));
-    const counts = { accepted: 2, lost: 1, unknown: 1, secondsWithoutSales: 0.985 };
-    expect(survival).toMatchObject(counts);
+    const { tables } = judged('everysec', 'kill', { ...oneLost, attempts: again });
+    expect(tables?.[0]?.rows).toEqual([['everysec', 'kill', '2', '1', '1', '1.0', '1.0']]);
   });
 });
 

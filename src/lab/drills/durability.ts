@@ -3,28 +3,48 @@
  * Redis is killed, loses power, or dies and is replaced by its replica: for each ORDER_DURABILITY.
  * What is lost is what the audit finds: orders whose buyer was told 202, and that MySQL never had.
  */
+import { confirmed, type Facts } from '../../service/audit/facts.ts';
 import { type Durability, durabilities } from '../../service/config.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
-import { isInTime } from '../environment/wait-until.ts';
 import { restartServer, stopWorkers } from '../faults/process.ts';
 import { cutPower } from '../faults/redis.ts';
-import type { Judged } from '../stage/result.ts';
+import type { Judged, Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
-import { auditAll, keptOf } from './audited.ts';
+import { percentiles } from '../workload/percentiles.ts';
+import { onePurchaseEach } from '../workload/steady-purchases.ts';
+import { type Audited, type AuditedFinding, auditAll, findingsOf, findingText } from './audited.ts';
 import type { Drill, DrillOptions } from './drill.ts';
-import { durabilityReasons, type Endured, survivalOf } from './durability-verdict.ts';
+import {
+  type Expectation,
+  expected,
+  judgeOutages,
+  type Played,
+  type Seen,
+  type Timeline,
+  unless,
+} from './expectations.ts';
+import { type Outage, playOutages, type Scene } from './outage.ts';
 import { cutPreferred } from './promote-behind.ts';
-import { type Loss, losses, survivalTable } from './survival.ts';
-import { hasSaleSince, isSale, now, sentAt } from './try-times.ts';
+import { answeredAt, isSale, longestGapBetweenMs, now, sentAt, sentBetween } from './try-times.ts';
 
-const rung = 'lua-stream';
-const perSecond = 100;
-const users = 60 * perSecond;
-const calmMs = 500;
 const waitMs = 30_000;
 /** Orders, at least, that only the Redis of now has, before it dies. */
 const atRiskMin = 10;
+/** After a promotion sales resume by themselves. */
+const resumeWithinMs = 10_000;
+
+/** What happens to the Redis that keeps the orders. */
+export const losses = ['kill', 'power-loss', 'promotion'] as const;
+export type Loss = (typeof losses)[number];
+
+/** `may`: kill -9 loses what Redis has not written yet; with `everysec` that may be something. */
+type Claim = 'none' | 'some' | 'may';
+
+export const durabilityClaims: Readonly<Record<Durability, Readonly<Record<Loss, Claim>>>> = {
+  everysec: { kill: 'may', 'power-loss': 'some', promotion: 'some' },
+  always: { kill: 'none', 'power-loss': 'none', promotion: 'some' },
+  replica: { kill: 'none', 'power-loss': 'none', promotion: 'none' },
+};
 
 export interface DurabilityCell {
   readonly durability: Durability;
@@ -49,19 +69,17 @@ export async function endureAll(
   chosen: readonly DurabilityCell[],
   { seed }: DrillOptions,
 ): Promise<Judged> {
-  const endured: Endured[] = [];
+  // One each: "already ordered" would name an order that was lost, which is the same finding twice.
+  const plan = (voucherId: string, users: number) =>
+    onePurchaseEach(voucherId, `survives-${seed}`, users);
+  const loads: Played<LossRow>[] = [];
   for (const cell of chosen) {
+    const row = lossOf(cell);
     await stage.serve(shapeOf(cell));
-    endured.push(await endure(stage, cell, seed).finally(() => stage.lab.heal()));
+    const load = { title: row.name, seed, calmMs: 500, forMs: waitMs, perSecond: 100, plan };
+    loads.push(await playOutages(stage, [row], load).finally(() => stage.lab.heal()));
   }
-  const audits = auditAll(endured.map(({ facts }) => facts));
-  const survived = endured.map(survivalOf);
-  return {
-    ...durabilityReasons(endured, audits),
-    figures: { cells: survived.length },
-    tables: [survivalTable(survived)],
-    ...keptOf(audits),
-  };
+  return judgeLosses(loads);
 }
 
 /** Both have a replica: Sentinels would promote it after a mere restart, too. */
@@ -72,51 +90,67 @@ const shapeOf = ({ durability, loss }: DurabilityCell): ServiceShape => ({
   settings: { ORDER_DURABILITY: durability },
 });
 
-async function endure(stage: Stage, cell: DurabilityCell, seed: number): Promise<Endured> {
-  const title = `${cell.durability}, ${cell.loss}`;
-  const voucherId = await stage.putOnSale({ title, stock: users, rung });
-  // One each: "already ordered" would name an order that was lost, which is the same finding twice.
-  const purchases = onePurchaseEach(voucherId, `survives-${seed}`, users);
-  const load = { name: rung, perSecond, purchases };
-  const seen = await stage.during(load, (tries) => lose(stage, cell, tries));
-  return { ...cell, ...seen, facts: await stage.facts(voucherId) };
-}
+type LossRow = Outage & DurabilityCell;
 
 /** The workers are away meanwhile, so that every accepted order is in Redis only. */
-async function lose(stage: Stage, cell: DurabilityCell, tries: readonly Try[]) {
-  await stage.until('a sale', waitMs, () => tries.some(isSale));
-  const calmFrom = now();
-  await stage.rest(calmMs);
-  const backToWork = await stage.inject(stopWorkers);
-  let isOver = false;
-  let atRisk = 0;
-  const brokenAt = now();
-  try {
-    atRisk = await playOf[cell.loss](stage, cell, tries);
-    const mendedAt = now();
-    isOver = !(await isInTime(stage.until('a sale', waitMs, () => hasSaleSince(tries, mendedAt))));
-    await stage.rest(calmMs);
-  } finally {
-    await backToWork();
-  }
-  return { calmFrom, brokenAt, until: now(), isOver, atRisk };
+export const lossOf = (cell: DurabilityCell): LossRow => ({
+  ...{ ...cell, name: `${cell.durability}, ${cell.loss}`, loses: true },
+  expects: [
+    losesAsClaimed(durabilityClaims[cell.durability][cell.loss]),
+    expected.soldAgainWithin(waitMs),
+    (seen) => {
+      const ms = withoutSalesMs(seen);
+      return unless(ms <= resumeWithinMs, `${ms / 1_000} s without a sale`);
+    },
+  ],
+  play: async (scene) => {
+    const backToWork = await scene.stage.inject(stopWorkers);
+    const atRisk = await playOf[cell.loss](scene, cell);
+    return { mendedAt: now(), atRisk, later: async () => void (await backToWork()) };
+  },
+});
+
+/** By the answers: a purchase that was sent before may have waited for the new master. */
+function withoutSalesMs({ tries, calmFrom, until }: Timeline): number {
+  const sales = tries.filter(isSale).map(answeredAt);
+  const inside = sales.filter((at) => at >= calmFrom && at < until);
+  return longestGapBetweenMs(inside, calmFrom, until);
 }
 
-type LossPlay = (stage: Stage, cell: DurabilityCell, tries: readonly Try[]) => Promise<number>;
+/** Accepted orders that MySQL does not have. */
+function countLost(facts: Facts): number {
+  const recorded = new Set(confirmed(facts).map(({ id }) => id));
+  return [...acceptedIn(facts)].filter((id) => !recorded.has(id)).length;
+}
+
+const acceptedIn = ({ attempts = [] }: Facts): Set<string> =>
+  new Set(attempts.filter(isSale).flatMap(({ orderId = [] }) => orderId));
+
+const losesAsClaimed =
+  (claim: Claim): Expectation =>
+  ({ atRisk = 0 }, facts) => {
+    const lost = countLost(facts);
+    if (claim === 'none')
+      return unless(lost === 0, `${lost} accepted orders were lost, and none may be`);
+    const isEnough = claim === 'may' || lost >= Math.max(1, atRisk);
+    return unless(isEnough, `${atRisk} orders were at risk, and ${lost} were lost`);
+  };
+
+type LossPlay = (scene: Scene, cell: DurabilityCell) => Promise<number>;
 
 /** @returns how many accepted orders nobody but the Redis that died can have had. */
 const playOf: Readonly<Record<Loss, LossPlay>> = {
-  kill: async (stage, _, tries) => {
-    const fromNs = now();
-    await stage.until('sales', waitMs, () => salesSince(tries, fromNs) >= atRiskMin);
+  kill: async ({ stage, soldSince }) => {
+    const from = now();
+    await stage.until('sales', waitMs, () => soldSince(from) >= atRiskMin);
     await (await stage.inject(restartServer('redis-main')))();
     return 0; // It has what it had written.
   },
-  'power-loss': async (stage, _, tries) => {
+  'power-loss': async ({ stage, soldSince }) => {
     let atRisk = 0;
     const isWritten = (sinceMs: number) => {
       const since = now() - BigInt(Math.ceil((performance.now() - sinceMs) * 1e6));
-      atRisk = salesSince(tries, since);
+      atRisk = soldSince(since);
       return atRisk >= atRiskMin;
     };
     await (await stage.inject(cutPower('redis-main', isWritten)))();
@@ -126,28 +160,89 @@ const playOf: Readonly<Record<Loss, LossPlay>> = {
 };
 
 /** The replica that is promoted has not heard of the last orders; the other one has. */
-async function losesMaster(
-  stage: Stage,
-  { durability }: DurabilityCell,
-  tries: readonly Try[],
-): Promise<number> {
+async function losesMaster({ stage, voucherId, soldSince }: Scene, { durability }: DurabilityCell) {
   const promote = await cutPreferred(stage);
   const cutAt = now();
   // With `replica` none of these is accepted: that they were sold is unknown to their buyers.
-  const count = durability === 'replica' ? soldSince : salesSince;
-  await stage.until('orders without a replica', waitMs, () => count(tries, cutAt) >= atRiskMin);
-  const atRisk = salesSince(tries, cutAt);
+  const sent = () => stage.triesOf(voucherId).filter((each) => sentAt(each) >= cutAt);
+  const perhapsSold = () => sent().filter(({ outcome }) => outcome !== 'refused').length;
+  const count = durability === 'replica' ? perhapsSold : () => soldSince(cutAt);
+  await stage.until('orders without a replica', waitMs, () => count() >= atRiskMin);
+  const atRisk = soldSince(cutAt);
   await promote();
   return atRisk;
 }
 
-/** Sent since then, and perhaps sold: Redis has not refused it. */
-const soldSince = (tries: readonly Try[], since: bigint): number =>
-  sentSince(tries, since).filter(({ outcome }) => outcome !== 'refused').length;
+const nameOf = ({ seen }: Played<LossRow>): string => seen.map(({ row }) => row.name).join();
 
-/** Sent and accepted since then. */
-const salesSince = (tries: readonly Try[], since: bigint): number =>
-  sentSince(tries, since).filter(isSale).length;
+export function judgeLosses(loads: readonly Played<LossRow>[]): Judged {
+  const audits = auditAll(loads.map(({ facts }) => facts));
+  const all = loads.map((load, index) => {
+    const shown = audits
+      .slice(index, index + 1)
+      .flatMap(findingsOf)
+      .filter(isLoss);
+    return { load, name: nameOf(load), lost: countLost(load.facts), shown };
+  });
+  const broken = all
+    .filter(({ lost, shown }) => lost > 0 !== shown.length > 0)
+    .map(({ name, lost }) => `${name}: ${lost} orders were lost, and the audit says otherwise`);
+  const survived = loads.flatMap(({ seen, facts }) => seen.map((each) => survivalOf(each, facts)));
+  return {
+    ...judgeOutages(loads, { audits, judged: unclaimed, broken }),
+    asClaimed: all
+      .filter(({ load }) => mayLose(load))
+      .flatMap(({ name, shown }) => shown.map((each) => `${name}: ${findingText(each)}`)),
+    figures: { cells: survived.length },
+    tables: [survivalTable(survived)],
+  };
+}
 
-const sentSince = (tries: readonly Try[], since: bigint): readonly Try[] =>
-  tries.filter((each) => sentAt(each) >= since);
+const mayLose = ({ seen }: Played<LossRow>): boolean =>
+  seen.every(({ row: { durability, loss } }) => durabilityClaims[durability][loss] !== 'none');
+
+const isLoss = ({ finding }: AuditedFinding): boolean =>
+  finding.check === 'no-lost-orders' && finding.verdict === 'violated';
+
+/**
+ * Where a loss is claimed, the audit finds it: orders that are lost, or that Redis has forgotten.
+ * Nothing else may be wrong.
+ */
+function unclaimed(audited: Audited, load: Played<LossRow>): AuditedFinding[] {
+  const isClaimed = (each: AuditedFinding) =>
+    isLoss(each) || (each.finding.check === 'redis-matches-mysql' && hasForgotten(load.facts));
+  return findingsOf(audited).filter((each) => !(mayLose(load) && isClaimed(each)));
+}
+
+/**
+ * Redis has forgotten orders that MySQL has, and nothing else: they were recorded before Redis had
+ * written them to its file.
+ */
+function hasForgotten({ redis, mysql, ...facts }: Facts): boolean {
+  if (!redis?.buyers) return false;
+  const { buyers, stock } = redis;
+  const forgotten = confirmed({ ...facts, mysql }).filter(({ userId }) => !(userId in buyers));
+  return forgotten.length > 0 && (stock ?? 0) - mysql.stock === forgotten.length;
+}
+
+const survivalOf = (seen: Seen<LossRow>, facts: Facts): readonly string[] => {
+  const { row, tries, calmFrom, brokenAt } = seen;
+  const calm = sentBetween(tries, calmFrom, brokenAt).map(({ latencyMs }) => latencyMs);
+  const unknown = (facts.attempts ?? []).filter(({ outcome }) => outcome === 'unknown').length;
+  return [
+    ...[row.durability, row.loss],
+    ...[acceptedIn(facts).size, countLost(facts), unknown].map(String),
+    (withoutSalesMs(seen) / 1_000).toFixed(1),
+    percentiles(calm).p50.toFixed(1),
+  ];
+};
+
+const survivalTable = (rows: Table['rows']): Table => ({
+  title: 'What accepted orders survive',
+  legend: {
+    lost: { en: 'of the accepted: MySQL never had them', zh: '接受的订单中，MySQL 从来没有的' },
+    'no sale s': { en: 'the longest time without a sale', zh: '最长多久没有成交' },
+  },
+  head: ['durability', 'fault', 'accepted', 'lost', 'unknown', 'no sale s', 'calm p50 ms'],
+  rows,
+});

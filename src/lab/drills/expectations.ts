@@ -189,23 +189,23 @@ export const wrongIn = (seen: Seen, wanted: readonly Expectation[], facts: Facts
     .flatMap((expectation) => expectation(seen, facts) ?? [])
     .map((text) => `${seen.row.name}: ${text}`);
 
-interface JudgedBy {
+interface JudgedBy<Row extends Expected> {
   /** Of the facts of the loads, for a caller that has made them. */
   readonly audits?: readonly Audited[];
   /** The findings of an audit that count. */
-  readonly judged?: (audited: Audited, load: Played) => readonly AuditedFinding[];
+  readonly judged?: (audited: Audited, load: Played<Row>) => readonly AuditedFinding[];
   /** What else is wrong. */
   readonly broken?: readonly string[];
 }
 
 /** Each load with its facts, which must hold, too. */
-export function judgeOutages(
-  loads: readonly Played[],
+export function judgeOutages<Row extends Expected>(
+  loads: readonly Played<Row>[],
   {
     audits = auditAll(loads.map(({ facts }) => facts)),
     judged = findingsOf,
     broken = [],
-  }: JudgedBy = {},
+  }: JudgedBy<Row> = {},
 ): ReturnType<typeof judgeAudits> {
   const each = (wanted: (row: Expected) => readonly Expectation[]) =>
     loads.flatMap(({ seen, facts }) => seen.flatMap((one) => wrongIn(one, wanted(one.row), facts)));
