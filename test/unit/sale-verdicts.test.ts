@@ -1,21 +1,15 @@
 /** The drills that sell until nothing is left: what is wrong with a sale, and what they say. */
 import { describe, expect, test } from 'vitest';
-import { auditAll } from '../../src/lab/drills/audited.ts';
-import { type ChangedSale, judgeChangedSale } from '../../src/lab/drills/changed-sale-figures.ts';
-import { type FloodedSale, judgeFlood } from '../../src/lab/drills/flood-figures.ts';
-import {
-  bucketFigures,
-  type HotSale,
-  judgeHotVoucher,
-} from '../../src/lab/drills/hot-voucher-figures.ts';
+import { type ChangedSale, judgeChangedSale } from '../../src/lab/drills/changed-sale.ts';
+import { type FloodedSale, judgeFlood } from '../../src/lab/drills/flood.ts';
+import { bucketFigures, type HotSale, judgeHotVoucher } from '../../src/lab/drills/hot-voucher.ts';
+import { judgeKillStorm, stormFaults } from '../../src/lab/drills/kill-storm.ts';
+import { judgeWaitingRoom, type WaitedSale } from '../../src/lab/drills/waiting-room.ts';
 import {
   judgeScaleOut,
   type Killed,
   type ScaleStep,
-} from '../../src/lab/drills/scale-out-figures.ts';
-import { stormFaults } from '../../src/lab/drills/storm-faults.ts';
-import { stormFigures, stormReasons } from '../../src/lab/drills/storm-figures.ts';
-import { judgeWaitingRoom, type WaitedSale } from '../../src/lab/drills/waiting-room-figures.ts';
+} from '../../src/lab/drills/workers-scale-out.ts';
 import { planPurchases } from '../../src/lab/workload/steady-purchases.ts';
 import type { Look } from '../../src/lab/workload/waiting-line.ts';
 import { at, tried, verdictsOf } from './drill-cases.ts';
@@ -40,12 +34,9 @@ const kinds = ['redis-main', 'database', 'nginx', 'instance', 'worker'].flatMap(
   `kill ${role}`,
   `pause ${role}`,
 ]);
-const every = Object.fromEntries(kinds.map((kind) => [kind, 1]));
-
-function judgeStorm(changes: Changes & { readonly faults?: Readonly<Record<string, number>> }) {
-  const { faults, ...own } = { ...sale, faults: every, ...changes };
-  const figures = stormFigures(own.purchases, own.tries, [own.facts]);
-  return { ...stormReasons(figures, faults, auditAll([own.facts])), figures };
+function judgeKills(changes: Changes & { readonly faults?: readonly string[] }) {
+  const { faults, facts: own, ...rest } = { ...sale, faults: kinds, ...changes };
+  return judgeKillStorm({ ...rest, facts: [own] }, faults);
 }
 
 const hotSale = (changes: Partial<HotSale> = {}): HotSale => ({
@@ -101,7 +92,7 @@ const floods = [
 ];
 const judgeFlooded = (changes: Partial<FloodedSale>) => judgeFlood({ ...sale, floods, ...changes });
 
-const storm = verdictsOf('a storm', judgeStorm);
+const storm = verdictsOf('a storm', judgeKills);
 const hot = verdictsOf('a hot voucher', judgeHot);
 const changed = verdictsOf('a changed sale', judgeChanged);
 const line = verdictsOf('a waiting line', judgeLine);
@@ -147,13 +138,16 @@ describe('a storm', () => {
   storm.is('unknown', {
     'nobody bought': { tries: nobody, facts: factsOf(unsold) },
     ...Object.fromEntries(
-      kinds.map((kind) => [`there was no ${kind}`, { faults: { ...every, [kind]: 0 } }]),
+      kinds.map((kind) => [
+        `there was no ${kind}`,
+        { faults: kinds.filter((each) => each !== kind) },
+      ]),
     ),
   });
 
   test('has the longest time without a sale, and when it began, in its figures', () => {
     const later = tried(accepted('2', 'b'), 99);
-    const { figures } = judgeStorm({ tries: [later, ...tries, tried(accepted('2', 'b'), 45)] });
+    const { figures } = judgeKills({ tries: [later, ...tries, tried(accepted('2', 'b'), 45)] });
     expect(figures).toEqual({
       ...{ purchases: 3, requests: 5, sold: 2, recorded: 2, accepted: 2, lost: 0 },
       ...{ usersWithTwoOrders: 0, unresolved: 0, unsent: 0, unexpected: 0 },

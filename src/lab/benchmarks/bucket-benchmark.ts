@@ -8,7 +8,7 @@
 import { type Connections, readEpoch } from '../../service/connections/connections.ts';
 import { saleKeys } from '../../service/connections/sale-keys.ts';
 import { stockOfBuckets } from '../../service/inventory/shared/bucket-stock.ts';
-import { type EndFigures, type EndOfStock, endFigures } from '../drills/hot-voucher-figures.ts';
+import { type EndFigures, type EndOfStock, endFigures } from '../drills/hot-voucher.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import { type RedisMasters, startSaleMasters } from '../environment/redis-masters.ts';
 import type { Table } from '../stage/result.ts';

@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FirstLook, inversionsOf } from '../drills/waiting-room-figures.ts';
+import { type FirstLook, inversionsOf } from '../drills/waiting-room.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { bodyOf, codeOf, LightConnections, requestText } from '../workload/light-connections.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';

@@ -48,6 +48,21 @@ export function findingText({ voucherId, finding }: AuditedFinding): string {
   return `voucher ${voucherId}, ${finding.check} ${finding.verdict}: ${evidence}`;
 }
 
+/** `3 orders were lost`, for each that there is. */
+export const countTexts = (counts: readonly (readonly [count: number, text: string])[]): string[] =>
+  textsWhere(counts.map(([count, text]) => [count > 0, `${count} ${text}`]));
+
+/** The sentences that are true. */
+export const textsWhere = (cases: readonly (readonly [isSo: boolean, text: string])[]): string[] =>
+  cases.flatMap(([isSo, text]) => (isSo ? [text] : []));
+
+/** How often a promise was broken. */
+export const countViolations = (findings: readonly AuditedFinding[]): number =>
+  findings.reduce(
+    (all, { finding: { verdict, count } }) => all + (verdict === 'violated' ? count : 0),
+    0,
+  );
+
 export interface Reasons {
   /** Each makes the verdict `violated`. */
   readonly broken: readonly string[];

@@ -3,18 +3,20 @@
  * `lua-stream`, the next one of `lua-buckets`. The instance that changes the stock is killed in the
  * middle of it: before Redis has the change, or after, or while one bucket has it.
  */
-import { changesOf } from '../../service/orders/change-journal.ts';
+import { changesOf, type VoucherChange } from '../../service/orders/change-journal.ts';
 import type { VoucherEdit } from '../../service/orders/voucher-changes.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { killServer } from '../faults/process.ts';
+import { countBy } from '../stage/count-by.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { changeOnce, isChangeFinal } from '../workload/change-sale.ts';
-import { onePurchaseEach } from '../workload/steady-purchases.ts';
-import { type ChangedSale, judgeChangedSale, type Pause } from './changed-sale-figures.ts';
+import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
+import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
-import { playStorm, type StormFault } from './storm-faults.ts';
-import { now } from './try-times.ts';
+import { answeredAt, isSale, now, sentAt } from './try-times.ts';
+import { allOf, judgeUnderFire, type Sale, type StormFault, sum, underFire } from './under-fire.ts';
 
 /** Two sales have both rungs, and six sales every place. */
 const sales: readonly { readonly rung: string; readonly cut: CheckpointName }[] = [
@@ -65,35 +67,24 @@ async function playSale(
   const cutStock = async (wanted: number) => {
     if (await cutChange(stage, voucherId, { stock: wanted }, cut)) cutChanges += 1;
   };
-  const { pauses, kills } = await stage.during(load, () =>
-    underKills(stage, seed, async () => {
+  const { done: pauses, kinds } = await stage.during(load, () =>
+    underFire(stage, [killsOf(seed)], async () => {
       const first = await pauseFor(stage, voucherId, () => stage.rest(500));
       await cutStock(stocks.more);
       await untilAnswered(stage, voucherId, { stock: stocks.fewer });
       const second = await pauseFor(stage, voucherId, () => cutStock(stocks.last));
-      return { pauses: [first, second] };
+      return [first, second];
     }),
   );
   const refused = await untilAnswered(stage, voucherId, { stock: 1 });
   const facts = await stage.facts(voucherId);
   return {
-    ...{ purchases, facts, pauses, kills, wantedStock: stocks.last },
-    cuts: cutChanges,
+    ...{ purchases, facts, pauses, wantedStock: stocks.last },
+    ...{ cuts: cutChanges, kills: kinds.length },
     isRefusedBelowSold: refused === 409,
     tries: stage.triesOf(voucherId),
     changes: await changesOf(stage.connections.mysql(), voucherId),
   };
-}
-
-/** @returns what the work returned, and how many kills there were beside its own. */
-async function underKills<T>(stage: Stage, seed: number, work: () => Promise<T>) {
-  const over = new AbortController();
-  const storm = playStorm(stage, kills(seed), over.signal);
-  storm.catch(() => {}); // It is awaited below.
-  const done = await work().finally(() => over.abort());
-  const played = await storm;
-  await stage.lab.heal();
-  return { ...done, kills: played.length };
 }
 
 const cutTriesMax = 5;
@@ -101,7 +92,7 @@ const cutTriesMax = 5;
 const changer = 'api-3';
 
 /** Two instances and both workers in turn. The two other instances go on selling. */
-function* kills(seed: number): Generator<StormFault> {
+function* killsOf(seed: number): Generator<StormFault> {
   const servers = ['api-1', 'api-worker-1', 'api-2', 'api-worker-2'];
   for (let turn = seed; ; turn++) {
     const fault = killServer(servers[turn % servers.length] ?? '');
@@ -169,4 +160,92 @@ async function cutChange(
 async function isSettled({ connections }: Stage, voucherId: string): Promise<boolean> {
   const changes = await changesOf(connections.mysql(), voucherId);
   return changes.every(({ state }) => state !== 'begun');
+}
+
+/** Moments of the clock of the tries. */
+export interface Pause {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+export interface ChangedSale extends Sale {
+  readonly changes: readonly Pick<VoucherChange, 'state' | 'stock'>[];
+  readonly pauses: readonly Pause[];
+  /** What the last change of the stock asked for. */
+  readonly wantedStock: number;
+  /** Whether a stock below what is sold was refused. */
+  readonly isRefusedBelowSold: boolean;
+  /** Changes whose instance died at the named place. */
+  readonly cuts: number;
+  readonly kills: number;
+}
+
+/** Each sale has two, or the drill proves nothing about a change that a process left. */
+const cutsOfSale = 2;
+const isPaused = ({ reason }: Try): boolean => reason === 'sale-paused';
+
+export function judgeChangedSale(sales: readonly ChangedSale[]): Judged {
+  const count = (of: (sale: ChangedSale) => number) => sum(sales.map(of));
+  const states = countBy(sales.flatMap(({ changes }) => changes.map(({ state }) => state)));
+  const figures = {
+    changesDone: states['done'] ?? 0,
+    changesRefused: states['refused'] ?? 0,
+    changesUnfinished: states['begun'] ?? 0,
+    changesCut: count(({ cuts }) => cuts),
+    soldWhilePaused: count((sale) => soldWhilePaused(sale).length),
+    askedToWait: count(({ tries }) => tries.filter(isPaused).length),
+  };
+  const wrong = { broken: sales.flatMap(wrongChanges), missing: sales.flatMap(missing) };
+  return {
+    ...judgeUnderFire(allOf(sales), { ...wrong, figures, alsoExpected: ['sale-paused'] }),
+    faults: { kill: count(({ kills, cuts }) => kills + cuts) },
+  };
+}
+
+/** Purchases whose first request was sent after a pause was answered, and sold before it ended. */
+function soldWhilePaused({ tries, pauses }: ChangedSale): Try[] {
+  const firstSent = new Map<string, bigint>();
+  for (const each of tries) {
+    const known = firstSent.get(each.requestId);
+    if (known === undefined || sentAt(each) < known) firstSent.set(each.requestId, sentAt(each));
+  }
+  const isWithin = (each: Try) => (pause: Pause) =>
+    (firstSent.get(each.requestId) ?? 0n) > pause.from && answeredAt(each) < pause.to;
+  return tries.filter((each) => isSale(each) && pauses.some(isWithin(each)));
+}
+
+function wrongChanges(sale: ChangedSale): string[] {
+  const { facts, wantedStock, changes, isRefusedBelowSold } = sale;
+  const stock = facts.initialStock;
+  const unfinished = changes.filter(({ state }) => state === 'begun').length;
+  return [
+    ...countTexts([
+      [soldWhilePaused(sale).length, 'purchases were sold while the sale was paused'],
+      [unfinished, 'changes were never finished'],
+    ]),
+    ...textsWhere([
+      [
+        stock !== wantedStock && !isTooLate(sale),
+        `the stock is ${stock}, and the operator set ${wantedStock}`,
+      ],
+      [!isRefusedBelowSold, 'a stock below what is sold was not refused'],
+    ]),
+  ].map((text) => `voucher ${facts.voucherId}: ${text}`);
+}
+
+/** On a slow machine the last change may come when more is sold: the service refuses it rightly. */
+const isTooLate = ({ facts, wantedStock, changes }: ChangedSale): boolean =>
+  facts.mysql.orders.length > wantedStock &&
+  changes.some(({ state, stock }) => state === 'refused' && stock === wantedStock);
+
+/** Without these, nothing could have gone wrong. */
+function missing(sale: ChangedSale): string[] {
+  const { facts, cuts, tries, kills, wantedStock } = sale;
+  return textsWhere([
+    [isTooLate(sale), `a stock of ${wantedStock} came after more was sold`],
+    [cuts < cutsOfSale, `${cuts} of ${cutsOfSale} changes were cut`],
+    [!tries.some(isPaused), 'nobody asked while it was paused'],
+    [!tries.some(({ reason }) => reason === 'sold-out'), 'nobody was told "sold out"'],
+    [kills === 0, 'nothing was killed beside the changes'],
+  ]).map((text) => `voucher ${facts.voucherId}: ${text}`);
 }

@@ -4,7 +4,14 @@
  */
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
 import type { Try } from '../workload/steady-purchases.ts';
-import { type Audited, type AuditedFinding, auditAll, findingsOf, judgeAudits } from './audited.ts';
+import {
+  type Audited,
+  type AuditedFinding,
+  auditAll,
+  countTexts,
+  findingsOf,
+  judgeAudits,
+} from './audited.ts';
 import { type Phase, phaseOf } from './phases.ts';
 import {
   answeredAt,
@@ -239,11 +246,8 @@ function wrongOrders(facts: Facts): string[] {
   const missing = (facts.attempts ?? []).filter(
     (attempt) => isSale(attempt) && !recorded.has(attempt.orderId ?? ''),
   );
-  const counts = [
+  return countTexts([
     [missing.length, 'accepted orders are not recorded'],
     [deadLettered(facts), 'orders were dead-lettered'],
-  ] as const;
-  return counts
-    .filter(([count]) => count > 0)
-    .map(([count, text]) => `voucher ${facts.voucherId}: ${count} ${text}`);
+  ]).map((text) => `voucher ${facts.voucherId}: ${text}`);
 }

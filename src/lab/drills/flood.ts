@@ -5,11 +5,13 @@
  */
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { isInTime } from '../environment/wait-until.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { deploymentLimits, flood, floodRequests } from '../workload/flood.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
+import { countTexts, textsWhere } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { answersMin, countAll, type Flooded, judgeFlood } from './flood-figures.ts';
+import { allOf, judgeUnderFire, type Sale, sum } from './under-fire.ts';
 
 const rung = 'lua-stream';
 /** Below the limit of an address: all buyers of a drill have the same one. */
@@ -49,7 +51,7 @@ async function floodAll(stage: Stage, eachMs: number): Promise<Flooded[]> {
     const answers: Record<string, number> = {};
     const flooding = flood(stage.lab.baseUrl, request, over.signal, answers);
     flooding.catch(() => {}); // It is awaited below.
-    const isFlood = () => countAll(answers) >= answersMin; // Later on a slow machine.
+    const isFlood = () => sum(Object.values(answers)) >= answersMin; // Later on a slow machine.
     await stage
       .rest(eachMs)
       .then(() => isInTime(stage.until('a flood', withinMs, isFlood)))
@@ -57,4 +59,48 @@ async function floodAll(stage: Stage, eachMs: number): Promise<Flooded[]> {
     floods.push({ name: request.name, answers: await flooding });
   }
   return floods;
+}
+
+export interface Flooded {
+  readonly name: string;
+  /** How many had each code, or status. */
+  readonly answers: Readonly<Record<string, number>>;
+}
+
+export interface FloodedSale extends Sale {
+  readonly floods: readonly Flooded[];
+}
+
+const limit = 'too-many-requests';
+/** What a flood may be answered: `not-found` is `/readyz`, which nginx does not serve. */
+const harmless: readonly string[] = [
+  limit,
+  '200',
+  'unknown-voucher',
+  'not-found',
+  'unauthenticated',
+];
+
+export function judgeFlood({ floods, ...sale }: FloodedSale): Judged {
+  const count = (of: (code: string) => boolean) =>
+    floods
+      .flatMap(({ answers }) => Object.entries(answers))
+      .reduce((all, [code, times]) => all + (of(code) ? times : 0), 0);
+  const figures = {
+    floodAnswers: count(() => true),
+    floodRefused: count((code) => code === limit),
+    floodFailed: count((code) => !harmless.includes(code)),
+  };
+  const broken = countTexts([[figures.floodFailed, 'requests of the flood failed']]);
+  return judgeUnderFire(allOf([sale]), { broken, missing: floods.flatMap(missing), figures });
+}
+
+/** Fewer than the limit lets through in a second would be no flood. */
+const answersMin = 600;
+
+function missing({ name, answers }: Flooded): string[] {
+  const all = sum(Object.values(answers));
+  if (all < answersMin) return [`a flood of ${name} had ${all} answers only`];
+  const isRefused = answers['not-found'] !== undefined || (answers[limit] ?? 0) > 0;
+  return textsWhere([[!isRefused, `nginx refused nothing of a flood of ${name}`]]);
 }

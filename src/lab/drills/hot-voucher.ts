@@ -10,12 +10,14 @@ import {
 } from '../../service/inventory/shared/bucket-stock.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
 import { killServer } from '../faults/process.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { byBucket } from '../workload/by-bucket.ts';
 import { onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';
+import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
-import { type HotSale, judgeHotVoucher } from './hot-voucher-figures.ts';
-import { playStorm, type StormFault } from './storm-faults.ts';
+import { answeredAt, hasSaleSince } from './try-times.ts';
+import { allOf, judgeUnderFire, type Sale, type StormFault, sum, underFire } from './under-fire.ts';
 
 const rung = 'lua-buckets';
 /** Declared by the voucher: whatever the service is configured for. */
@@ -60,14 +62,15 @@ async function playSale(stage: Stage, cut: Cut, seed: number): Promise<HotSale> 
   const [borrower] = first.slice(share);
   const isCut = borrower ? await cutTransfer(stage, borrower, cut) : false;
   const rest = purchases.filter((each) => !first.slice(0, share).includes(each));
-  const kills = await buyUnderKills(stage, rest, seed);
+  const deaths = killsOf(instanceNames(stage.lab.shape), seed);
+  const { kinds } = await underFire(stage, [deaths], () => buy(stage, rest));
   const facts = await stage.facts(voucherId);
   return {
     ...{ purchases, facts, isCut },
     tries: stage.triesOf(voucherId),
     end: await stockOf(stage, voucherId),
     demands: perBucket.map((each) => each.length),
-    kills: kills + instanceNames(stage.lab.shape).length,
+    kills: kinds.length + instanceNames(stage.lab.shape).length,
   };
 }
 
@@ -106,24 +109,102 @@ async function killAll(stage: Stage): Promise<void> {
   await stage.lab.heal(); // Every instance answers again.
 }
 
-/** @returns how many kills there were. */
-async function buyUnderKills(
-  stage: Stage,
-  rest: readonly Purchase[],
-  seed: number,
-): Promise<number> {
-  const over = new AbortController();
-  const storm = playStorm(stage, kills(instanceNames(stage.lab.shape), seed), over.signal);
-  const buying = buy(stage, rest).finally(() => over.abort());
-  const [played] = await Promise.all([storm, buying]);
-  await stage.lab.heal();
-  return played.length;
-}
-
 /** Of two, while the others sell: a process that dies again and again is started ever later. */
-function* kills(instances: readonly string[], seed: number): Generator<StormFault> {
+function* killsOf(instances: readonly string[], seed: number): Generator<StormFault> {
   for (let turn = seed; turn < seed + 2; turn++) {
     const fault = killServer(instances[turn % instances.length] ?? '');
     yield { fault, kind: 'kill instance', afterMs: 500, forMs: 0 };
   }
+}
+
+export interface HotSale extends Sale {
+  /** What its buckets had when all was drained. */
+  readonly end: StockOfBuckets;
+  /** How many users each bucket had. */
+  readonly demands: readonly number[];
+  /** Whether a transfer was half-way when the instances were killed. */
+  readonly isCut: boolean;
+  readonly kills: number;
+}
+
+export function judgeHotVoucher(sales: readonly HotSale[]): Judged {
+  const figures = bucketFigures(sales);
+  const wrong = {
+    broken: bucketViolations(figures),
+    missing: missing(sales),
+    figures: { ...figures },
+  };
+  const kills = sum(sales.map((sale) => sale.kills));
+  return { ...judgeUnderFire(allOf(sales), wrong), faults: { 'kill instance': kills } };
+}
+
+/** What a run of stock ended with. */
+export type EndOfStock = Pick<HotSale, 'tries' | 'facts' | 'end' | 'demands'>;
+
+export interface EndFigures {
+  readonly oversold: number;
+  /** Units that were not sold, by Redis or by MySQL, and a user was told "sold out". */
+  readonly stranded: number;
+  /** Answers "sold out" although a purchase that was sent later was sold. */
+  readonly soldOutWrongly: number;
+  /** Answers `not-ready`: stock moved, or the service was away. Their clients tried again. */
+  readonly askedToRetry: number;
+  readonly transfers: number;
+  /** What the same users would have left in the buckets, if no bucket lent. */
+  readonly strandedWithoutLending: number;
+}
+
+export interface BucketFigures extends EndFigures {
+  readonly transfersCut: number;
+}
+
+export const bucketFigures = (sales: readonly HotSale[]): BucketFigures => ({
+  ...endFigures(sales),
+  transfersCut: sales.filter(({ isCut }) => isCut).length,
+});
+
+export function endFigures(sales: readonly EndOfStock[]): EndFigures {
+  const all = (of: (sale: EndOfStock) => number) => sum(sales.map(of));
+  return {
+    oversold: all(({ facts }) => Math.max(0, -facts.mysql.stock)),
+    stranded: all(stranded),
+    soldOutWrongly: all(({ tries }) => soldOutWrongly(tries)),
+    askedToRetry: all(({ tries }) => tries.filter(isFor('not-ready')).length),
+    transfers: all(({ end }) => end.transfers),
+    strandedWithoutLending: all(strandedWithoutLending),
+  };
+}
+
+const isFor =
+  (reason: string) =>
+  (each: Try): boolean =>
+    each.reason === reason;
+
+/** Redis may not know of units that it lost, and MySQL has every unit that nobody bought. */
+const stranded = ({ tries, end, facts }: EndOfStock): number =>
+  Math.min(Math.max(end.stock ?? 0, facts.mysql.stock), tries.filter(isFor('sold-out')).length);
+
+const soldOutWrongly = (tries: readonly Try[]): number =>
+  tries.filter((each) => isFor('sold-out')(each) && hasSaleSince(tries, answeredAt(each))).length;
+
+function strandedWithoutLending({ facts, demands }: EndOfStock): number {
+  const share = facts.initialStock / demands.length;
+  return Math.round(sum(demands.map((demand) => Math.max(0, share - demand))));
+}
+
+const bucketViolations = (figures: BucketFigures): string[] =>
+  countTexts([
+    [figures.oversold, 'units were sold that did not exist'],
+    [figures.stranded, 'units were stranded, and users were told "sold out"'],
+    [figures.soldOutWrongly, 'users were told "sold out" while a bucket had some'],
+  ]);
+
+/** Without these, nothing could have gone wrong. */
+function missing(sales: readonly HotSale[]): string[] {
+  const uncut = sales.filter(({ isCut }) => !isCut).length;
+  const unsold = sales.filter(({ tries }) => !tries.some(isFor('sold-out'))).length;
+  return [
+    ...textsWhere([[uncut > 0, `in ${uncut} sales no transfer was cut`]]),
+    ...countTexts([[unsold, 'vouchers did not sell out']]),
+  ];
 }

@@ -1,19 +1,25 @@
 /**
  * The final rung under fire: purchases through nginx, while instances, workers, Redis, the database
  * and nginx are killed and paused at random moments. Then everything is healed and drained, and the
- * orders are counted by SQL and audited.
+ * orders are counted by SQL and audited. Two sequences of faults run at the same time: one for the
+ * stores and nginx, one for the processes of the service. No server is in both, so that each fault
+ * has its own undo.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import type { Facts } from '../../service/audit/facts.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
+import { faultOn } from '../faults/faults.ts';
 import { countBy } from '../stage/count-by.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { createVoucher } from '../workload/create-voucher.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
-import { auditAll } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { playStorm, type Role, stormFaults } from './storm-faults.ts';
-import { stormFigures, stormReasons } from './storm-figures.ts';
+import { judgeUnderFire, type Sale, type StormFault, underFire } from './under-fire.ts';
 
 const rung = 'lua-stream';
 const perSecond = 400;
@@ -29,6 +35,9 @@ export const stormShape: ServiceShape = {
   balancer: 'nginx',
   settings: { ORDER_WORKERS: '2', HISTORY_FOLDER: '' },
 };
+
+/** Servers that do the same; each fault picks one of them. */
+export type Role = readonly [name: string, servers: readonly string[]];
 
 const storeRoles = ({ database }: Lab): Role[] => [
   ['redis-main', ['redis-main']],
@@ -50,13 +59,18 @@ export const killStorm: Drill = {
     await stage.serve(stormShape);
     const purchases = await plan(stage, seed, minutes * 60 * perSecond);
     const load = { name: rung, perSecond, purchases, finishWithinMs };
-    const kinds = await stage.during(load, () => storms(stage, seed, minutes * 60_000));
+    const sequences = [
+      stormFaults(storeRoles(stage.lab), seed),
+      stormFaults(serviceRoles, seed + 1),
+    ];
+    const storm = (over: AbortSignal) => {
+      const signal = AbortSignal.any([stage.signal, over]);
+      return sleep(minutes * 60_000, undefined, { signal }).catch(() => {});
+    };
+    const { kinds } = await stage.during(load, () => underFire(stage, sequences, storm));
     const tried = new Set(stage.tries.map(({ voucherId }) => voucherId));
     const facts = await stage.allFacts([...tried]);
-    const figures = stormFigures(purchases, stage.tries, facts);
-    const audits = auditAll(facts);
-    const faults = countBy(kinds);
-    return { ...stormReasons(figures, faults, audits), figures: { ...figures }, faults };
+    return judgeKillStorm({ purchases, tries: stage.tries, facts }, kinds);
   },
 };
 
@@ -73,21 +87,40 @@ async function plan(stage: Stage, seed: number, count: number): Promise<Purchase
   return purchases;
 }
 
-/** The lab is healed before the last purchases end. @returns the kinds of the faults. */
-async function storms(stage: Stage, seed: number, forMs: number): Promise<string[]> {
-  const over = new AbortController();
-  const end = setTimeout(() => over.abort(), forMs);
-  const both = [
-    playStorm(stage, stormFaults(storeRoles(stage.lab), seed), over.signal),
-    playStorm(stage, stormFaults(serviceRoles, seed + 1), over.signal),
-  ];
-  try {
-    const kinds = await Promise.all(both);
-    await stage.lab.heal();
-    return kinds.flat();
-  } finally {
-    clearTimeout(end);
-    over.abort(); // When one fails, the other would go on without end.
-    await Promise.allSettled(both);
+const verbs = ['kill', 'pause'] as const;
+/** A pause may outlast the time after which another worker claims the orders. */
+const longestMs = { kill: 1_500, pause: 6_000 } as const;
+
+/** Every kind of fault once in a random order, then all again, without end. */
+export function* stormFaults(roles: readonly Role[], seed: number): Generator<StormFault> {
+  const generator = xoroshiro128plus(seed);
+  const upTo = (most: number) => uniformInt(generator, 0, most);
+  for (;;) {
+    const kinds = verbs.flatMap((verb) =>
+      roles.map(([name, servers]) => ({ verb, name, servers })),
+    );
+    while (kinds.length > 0) {
+      const [{ verb, name, servers }] = kinds.splice(upTo(kinds.length - 1), 1) as [
+        (typeof kinds)[number],
+      ];
+      const server = servers[upTo(servers.length - 1)] ?? name;
+      // Most faults are short, so that many happen; few are long.
+      const forMs = 200 + Math.round((upTo(1_000) / 1_000) ** 3 * longestMs[verb]);
+      yield {
+        fault: faultOn(verb, server),
+        kind: `${verb} ${name}`,
+        afterMs: upTo(1_000),
+        forMs,
+      };
+    }
   }
+}
+
+/** Every part must have been killed and paused, or the storm proves nothing about it. */
+export function judgeKillStorm(sale: Sale<readonly Facts[]>, kinds: readonly string[]): Judged {
+  const roles = ['redis-main', 'database', 'nginx', 'instance', 'worker'];
+  const all = roles.flatMap((role) => verbs.map((verb) => `${verb} ${role}`));
+  const missed = all.filter((kind) => !kinds.includes(kind));
+  const missing = missed.map((kind) => `there was no ${kind}`);
+  return { ...judgeUnderFire(sale, { missing }), faults: countBy(kinds) };
 }

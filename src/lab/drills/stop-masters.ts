@@ -3,7 +3,7 @@
  * on the rungs that need all of them, a majority, and one other Redis.
  */
 import { defaultShape } from '../environment/lab.ts';
-import { type Audited, auditAll } from './audited.ts';
+import { auditAll, countViolations } from './audited.ts';
 import type { Drill } from './drill.ts';
 import { judgeOutages, type Played, phasesAround } from './expectations.ts';
 import {
@@ -48,16 +48,10 @@ export const stopMasters: Drill = {
       conclusions: conclusionsOf(seen),
       figures: {
         attempts: loads.reduce((sum, { facts }) => sum + (facts.attempts ?? []).length, 0),
-        violations: violationsIn(audits),
+        violations: countViolations(audits.flatMap(judgedFindings)),
         latestResumptionMs: Math.max(0, ...phases.map(({ resumedAfterMs }) => resumedAfterMs ?? 0)),
       },
       tables: [phaseTable(phases)],
     };
   },
 };
-
-function violationsIn(audits: readonly Audited[]): number {
-  return audits
-    .flatMap(judgedFindings)
-    .reduce((sum, { finding }) => sum + (finding.verdict === 'violated' ? finding.count : 0), 0);
-}

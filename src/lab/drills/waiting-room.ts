@@ -5,13 +5,15 @@
  */
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { killServer } from '../faults/process.ts';
+import { countBy } from '../stage/count-by.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import { isFinal, onePurchaseEach, type Purchase } from '../workload/steady-purchases.ts';
+import { isFinal, onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';
 import { type Look, lookAtPlace } from '../workload/waiting-line.ts';
+import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
-import { playStorm, type StormFault } from './storm-faults.ts';
-import { now } from './try-times.ts';
-import { judgeWaitingRoom, type WaitedSale } from './waiting-room-figures.ts';
+import { isSale, now, sentAt } from './try-times.ts';
+import { allOf, judgeUnderFire, type Sale, type StormFault, sum, underFire } from './under-fire.ts';
 
 const rung = 'lua-stream';
 const passesAtOnce = 20;
@@ -51,19 +53,16 @@ async function playSale(stage: Stage, seed: number): Promise<WaitedSale> {
   const purchases = onePurchaseEach(voucherId, 'waiting', users, seed * 1_000 + 1);
   const staying = purchases.filter((_, at) => !leaves(at));
   const looks: Look[] = [];
-  const over = new AbortController();
-  const storm = playStorm(stage, kills(seed), over.signal);
   const beganMs = performance.now();
-  const visits = purchases.map(async (purchase, at) => {
+  const visit = async (purchase: Purchase, at: number) => {
     await stage.rest(beganMs + (at * 1_000) / arrivalsPerSecond - performance.now());
     if (jumps(at)) await buyOnceAnswered(stage, asJump(purchase));
     if (!leaves(at)) return waitAndBuy(stage, purchase, looks);
     const look = await lookAtPlace(stage.lab, voucherId, purchase.userId, now());
     if (look) looks.push(look);
-  });
-  await Promise.all(visits).finally(() => over.abort());
-  const killed = await storm;
-  await stage.lab.heal();
+  };
+  const visits = () => Promise.all(purchases.map(visit));
+  const { kinds: killed } = await underFire(stage, [killsOf(seed)], visits);
   const facts = await stage.facts(voucherId);
   const tries = stage.triesOf(voucherId);
   const jumped = purchases.filter((_, at) => jumps(at)).map(asJump);
@@ -102,10 +101,166 @@ async function waitAndBuy(stage: Stage, purchase: Purchase, looks: Look[]): Prom
 }
 
 /** All in turn: one instance goes on answering, and one worker goes on recording. */
-function* kills(seed: number): Generator<StormFault> {
+function* killsOf(seed: number): Generator<StormFault> {
   const servers = ['api-1', 'redis-main', 'api-2', 'api-worker-1', 'api-3'];
   for (let turn = seed; ; turn++) {
     const fault = killServer(servers[turn % servers.length] ?? '');
     yield { fault, kind: fault.name, afterMs: 600, forMs: 400 };
   }
+}
+
+/** About a place. */
+export type FirstLook = Pick<Look, 'place' | 'askedAt' | 'answeredAt'>;
+
+export interface WaitedSale extends Sale {
+  /** Purchases that were tried without a pass. */
+  readonly jumps: readonly Purchase[];
+  /** Every answer about a place. */
+  readonly looks: readonly Look[];
+  readonly passesAtOnce: number;
+  /** What was killed, in order. */
+  readonly killed: readonly string[];
+}
+
+export function judgeWaitingRoom(sales: readonly WaitedSale[]): Judged {
+  const own = sales.map((sale) => ({ ...sale, tries: ownTries(sale) }));
+  const figures = lineFigures(sales);
+  const wrong = { broken: lineViolations(figures), missing: sales.flatMap(missing) };
+  return {
+    ...judgeUnderFire(allOf(own), {
+      ...{ ...wrong, figures: { ...figures }, alsoExpected: ['pass-required'] },
+    }),
+    faults: countBy(sales.flatMap(({ killed }) => killed)),
+  };
+}
+
+export interface LineFigures {
+  readonly places: number;
+  /** A user was asked to wait so often. */
+  readonly askedToWait: number;
+  /** A user had another place than before, and never had a pass for that one. */
+  readonly placesLost: number;
+  /** Places that two users had. */
+  readonly placesShared: number;
+  /** Users who asked after another one was answered, and have an earlier place. */
+  readonly inversions: number;
+  /** Passes of places whose turn had not come. */
+  readonly passesTooEarly: number;
+  /** How many more users had a pass that they could use, at a time, than may have one. */
+  readonly passesTooMany: number;
+  /** Purchases that were sold without a pass, and those that were refused. */
+  readonly jumpsSold: number;
+  readonly jumpsRefused: number;
+}
+
+export function lineFigures(sales: readonly WaitedSale[]): LineFigures {
+  const all = (of: (sale: WaitedSale) => number) => sum(sales.map(of));
+  return {
+    places: all(({ looks }) => new Set(looks.map(({ place }) => place)).size),
+    askedToWait: all(({ looks }) => looks.filter(({ pass }) => pass === undefined).length),
+    placesLost: all(placesLost),
+    placesShared: all(placesShared),
+    inversions: all(inversions),
+    passesTooEarly: all(({ looks }) => looks.filter(isTooEarly).length),
+    passesTooMany: all((sale) => Math.max(0, mostPasses(sale) - sale.passesAtOnce)),
+    jumpsSold: all((sale) => jumpTries(sale).filter(isSale).length),
+    jumpsRefused: all((sale) => jumpTries(sale).filter(isRefusedJump).length),
+  };
+}
+
+const isTooEarly = ({ pass, place, called }: Look): boolean => pass !== undefined && place > called;
+const placeOf = ({ place }: Look): string => String(place);
+const hasPass = ({ pass }: Look): boolean => pass !== undefined;
+const isRefusedJump = ({ reason }: Try): boolean => reason === 'pass-required';
+
+const requestIds = (purchases: readonly Purchase[]) =>
+  new Set(purchases.map(({ requestId }) => requestId));
+
+function jumpTries({ jumps, tries }: WaitedSale): Try[] {
+  const ids = requestIds(jumps);
+  return tries.filter(({ requestId }) => ids.has(requestId));
+}
+
+function ownTries({ jumps, tries }: WaitedSale): Try[] {
+  const ids = requestIds(jumps);
+  return tries.filter(({ requestId }) => !ids.has(requestId));
+}
+
+function placesLost({ looks }: WaitedSale): number {
+  const ofUsers = [...Map.groupBy(looks, ({ userId }) => userId).values()];
+  return ofUsers.flatMap(withoutTurn).length;
+}
+
+/** The places that a user had before the last one, and got no pass for. */
+function withoutTurn(own: readonly Look[]): string[] {
+  const places = [...new Set(own.map(placeOf))].slice(0, -1);
+  const had = new Set(own.filter(hasPass).map(placeOf));
+  return places.filter((place) => !had.has(place));
+}
+
+function placesShared({ looks }: WaitedSale): number {
+  const users = [...Map.groupBy(looks, placeOf).values()];
+  return users.filter((all) => new Set(all.map(({ userId }) => userId)).size > 1).length;
+}
+
+/** By the first answer about each place. */
+function inversions({ looks }: WaitedSale): number {
+  return inversionsOf([...Map.groupBy(looks, placeOf).values()].flatMap(([look]) => look ?? []));
+}
+
+/** From the last place to the first: whether a later place was answered before it was asked for. */
+export function inversionsOf(first: readonly FirstLook[]): number {
+  const fromTheLast = first.toSorted((one, other) => other.place - one.place);
+  let earliestAnswer: bigint | null = null;
+  let found = 0;
+  for (const { askedAt, answeredAt } of fromTheLast) {
+    if (earliestAnswer !== null && earliestAnswer < askedAt) found += 1;
+    if (earliestAnswer === null || answeredAt < earliestAnswer) earliestAnswer = answeredAt;
+  }
+  return found;
+}
+
+/** The most passes at a time: each counts from its answer until its user buys, or it lapses. */
+function mostPasses(sale: WaitedSale): number {
+  const tries = Map.groupBy(sale.tries, ({ userId }) => userId);
+  const given = [...Map.groupBy(sale.looks.filter(hasPass), placeOf).values()];
+  const moments = given.flatMap(([look]) => (look ? inHand(look, tries.get(look.userId)) : []));
+  let passes = 0;
+  let most = 0;
+  for (const { change } of moments.sort((one, other) => Number(one.at - other.at))) {
+    passes += change;
+    most = Math.max(most, passes);
+  }
+  return most;
+}
+
+function inHand({ answeredAt, passUntil = answeredAt }: Look, tries: readonly Try[] = []) {
+  const used = tries.map(sentAt).filter((at) => at > answeredAt);
+  const until = [...used, passUntil].reduce((one, other) => (one < other ? one : other));
+  return [
+    { at: answeredAt, change: 1 },
+    { at: until, change: -1 },
+  ];
+}
+
+const lineViolations = (figures: LineFigures): string[] =>
+  countTexts([
+    [figures.placesLost, 'users lost their place'],
+    [figures.placesShared, 'places were given to two users'],
+    [figures.inversions, 'users came later and have an earlier place'],
+    [figures.passesTooEarly, 'passes were given before their turn'],
+    [figures.passesTooMany, 'more users had a pass at a time than may have one'],
+    [figures.jumpsSold, 'purchases were sold without a pass'],
+  ]);
+
+/** Without these, nothing could have gone wrong. */
+function missing(sale: WaitedSale): string[] {
+  const { facts, looks, killed } = sale;
+  const isAlive = (server: string) => !killed.some((kind) => kind.startsWith(`kill ${server}`));
+  return textsWhere([
+    [looks.every(hasPass), 'nobody had to wait'],
+    [!jumpTries(sale).some(isRefusedJump), 'nobody tried without a pass'],
+    [isAlive('redis-main'), 'no redis-main was killed'],
+    [isAlive('api'), 'no api was killed'],
+  ]).map((text) => `voucher ${facts.voucherId}: ${text}`);
 }

@@ -4,6 +4,7 @@
  * record these. The moment is made: the stock is locked in MySQL, so each worker takes orders and
  * stands still in the middle of recording them.
  */
+import type { Facts } from '../../service/audit/facts.ts';
 import { readHistory } from '../../service/audit/read-history.ts';
 import type { ShardKeys } from '../../service/connections/sale-keys.ts';
 import { findRecorded } from '../../service/orders/record-orders.ts';
@@ -18,9 +19,10 @@ import type { Judged } from '../stage/result.ts';
 import type { Load, Stage } from '../stage/stage.ts';
 import { endSales } from '../workload/end-sales.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
+import { countTexts, textsWhere } from './audited.ts';
 import type { Drill, DrillOptions } from './drill.ts';
 import { ordersInHand, ownConsumers, readers } from './in-hand.ts';
-import { judgeScaleOut, type Killed, type ScaleStep } from './scale-out-figures.ts';
+import { type Sale as Bought, judgeUnderFire } from './under-fire.ts';
 
 const rung = 'lua-stream';
 const shards = 4;
@@ -229,3 +231,85 @@ async function msUntil(
 }
 
 const nowMs = (): number => performance.now();
+
+/** A worker that was killed with orders in hand. */
+export interface Killed {
+  readonly worker: string;
+  /** For each shard, the orders that it had when it died. */
+  readonly inHand: readonly (readonly string[])[];
+  /** Of these, those that MySQL had already: nobody had to take them over. */
+  readonly recordedBefore: number;
+  /** From its death until none was pending for it; null when some always were. */
+  readonly claimedMs: number | null;
+  /** The orders that workers with another name recorded. */
+  readonly recordedByOthers: ReadonlySet<string>;
+}
+
+/** One number of workers. */
+export interface ScaleStep extends Bought<readonly Facts[]> {
+  readonly workers: number;
+  /** `api-worker-2, shard 3`, for each consumer that is missing. */
+  readonly withoutConsumer: readonly string[];
+  /** Orders that waited, and how long it took to record them; null when it took too long. */
+  readonly waiting: number;
+  readonly recordedMs: number | null;
+  /** Undefined where no worker would be left. */
+  readonly killed: Killed | undefined;
+}
+
+export function judgeScaleOut(steps: readonly ScaleStep[]): Judged {
+  const all = <T>(of: (step: ScaleStep) => readonly T[]): T[] => steps.flatMap(of);
+  const { figures, ...judged } = judgeUnderFire(
+    {
+      purchases: all(({ purchases }) => purchases),
+      tries: all(({ tries }) => tries),
+      facts: all(({ facts }) => facts),
+    },
+    { broken: all(violations), missing: all(missingParts) },
+  );
+  const { accepted = 0, recorded = 0, lost = 0, usersWithTwoOrders = 0 } = figures;
+  const own = Object.fromEntries(all(figuresOf));
+  return { ...judged, figures: { ...own, accepted, recorded, lost, usersWithTwoOrders } };
+}
+
+const nameOf = ({ workers }: ScaleStep): string =>
+  workers === 1 ? '1 worker' : `${workers} workers`;
+
+function violations(step: ScaleStep): string[] {
+  const { withoutConsumer, waiting, recordedMs, killed } = step;
+  const found = withoutConsumer.map((each) => `no consumer of its own: ${each}`);
+  if (recordedMs === null) found.push(`${waiting} orders that waited were not recorded`);
+  if (killed) found.push(...notTakenOver(killed));
+  return found.map((each) => `${nameOf(step)}: ${each}`);
+}
+
+function notTakenOver({ worker, inHand, claimedMs, recordedByOthers }: Killed): string[] {
+  const left = inHand.flat().filter((id) => !recordedByOthers.has(id)).length;
+  return [
+    ...textsWhere([[claimedMs === null, `orders of ${worker} were never claimed`]]),
+    ...countTexts([[left, `orders that ${worker} had were recorded by no other worker`]]),
+  ];
+}
+
+/** Without these, nothing could have gone wrong. */
+function missingParts(step: ScaleStep): string[] {
+  const { killed, waiting, workers } = step;
+  const { worker = '', inHand = [], recordedBefore = 0 } = killed ?? {};
+  const isWithout = inHand.some((orders) => orders.length === 0);
+  return textsWhere([
+    [waiting === 0, 'no order waited'],
+    [workers > 1 && !killed, 'no worker was killed'],
+    [isWithout, `${worker} had no order of a shard in hand`],
+    [recordedBefore > 0, `MySQL had ${recordedBefore} of the orders in hand already`],
+  ]).map((text) => `${nameOf(step)}: ${text}`);
+}
+
+function figuresOf(step: ScaleStep): [string, number][] {
+  const { waiting, recordedMs, killed } = step;
+  const figures: [string, number][] = [];
+  if (recordedMs !== null)
+    figures.push(['recorded per second', (waiting * 1_000) / Math.max(1, recordedMs)]);
+  if (killed) figures.push(['in hand at the kill', killed.inHand.flat().length]);
+  if (killed && killed.claimedMs !== null) figures.push(['claimed after ms', killed.claimedMs]);
+  return figures.map(([name, value]) => [`${nameOf(step)}, ${name}`, value]);
+}

@@ -4,8 +4,8 @@
  * drained and audited.
  */
 
-import { type Audited, auditAll, findingsOf } from '../drills/audited.ts';
-import { judgeUnderFire, type StormFigures, stormFigures } from '../drills/storm-figures.ts';
+import { auditAll, countViolations, findingsOf, textsWhere } from '../drills/audited.ts';
+import { judgeUnderFire } from '../drills/under-fire.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { countBy } from '../stage/count-by.ts';
 import type { Experiment } from '../stage/experiment.ts';
@@ -52,14 +52,15 @@ export const soak: Experiment<SoakOptions> = {
     const played = await stage.during(load, () => playFaults(stage, sale, seed, minutes));
     const vouchers = new Set(sale.purchases.map(({ voucherId }) => voucherId));
     const facts = await stage.allFacts([...vouchers]);
-    const figures = stormFigures(sale.purchases, stage.tries, facts);
     const audits = auditAll(facts);
     const cells = played.map((each) => each.cells);
     const coverage = coverageOf(declaredCells, cells);
-    const counts = { vouchers: facts.length, faults: played.length };
+    const bought = { purchases: sale.purchases, tries: stage.tries, facts };
+    const judged = judgeUnderFire(bought, { audits, missing: soakGaps(coverage, isGated) });
+    const violations = countViolations(audits.flatMap(findingsOf));
     return {
-      ...soakReasons(figures, audits, coverage, isGated),
-      figures: { ...counts, violations: violationsIn(audits), ...figures },
+      ...judged,
+      figures: { vouchers: facts.length, faults: played.length, violations, ...judged.figures },
       tables: [coverageTable(coverage), faultTable(played)],
       faults: countBy(played.flatMap(({ injected }) => injected)),
     };
@@ -113,22 +114,8 @@ const faultTable = (played: readonly PlayedFault[]): Table => ({
   ]),
 });
 
-/** All that the audits found. */
-const violationsIn = (audits: readonly Audited[]): number =>
-  audits.flatMap(findingsOf).reduce((sum, { finding }) => sum + finding.count, 0);
-
-/**
- * The verdict, from the figures, the audits and what was seen. Pure.
- * @param isGated whether everything must be covered; a short soak cannot do that
- */
-export function soakReasons(
-  figures: StormFigures,
-  audits: readonly Audited[],
-  coverage: Coverage,
-  isGated: boolean,
-): ReturnType<typeof judgeUnderFire> {
-  const missing = isGated ? coverageGaps(coverage) : [];
-  if (coverage.seen === 0) missing.push('no fault hit a request at its checkpoint');
-  if (figures.accepted === 0) missing.push('nobody bought');
-  return judgeUnderFire(figures, audits, { missing });
-}
+/** @param isGated whether everything must be covered; a short soak cannot do that. */
+export const soakGaps = (coverage: Coverage, isGated: boolean): string[] => [
+  ...(isGated ? coverageGaps(coverage) : []),
+  ...textsWhere([[coverage.seen === 0, 'no fault hit a request at its checkpoint']]),
+];
