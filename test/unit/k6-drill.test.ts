@@ -1,8 +1,7 @@
 /** The drill with k6: its points are attempts, and its verdict is k6's and the audit's. */
 import { describe, expect, test } from 'vitest';
 import { auditAll } from '../../src/lab/drills/audited.ts';
-import { missedFaults } from '../../src/lab/drills/k6-failover.ts';
-import { k6Figures, k6Verdict, voucherOf } from '../../src/lab/drills/k6-figures.ts';
+import { judgeK6, k6Figures, missedFaults, voucherOf } from '../../src/lab/drills/k6-failover.ts';
 import { stopServer } from '../../src/lab/faults/process.ts';
 import { attemptReader, type K6Attempt, type K6Run } from '../../src/lab/workload/k6.ts';
 import { verdictsOf } from './drill-cases.ts';
@@ -73,7 +72,7 @@ AVAILABILITY  1141 orders (76.0 %) for 1500 users
     readonly missed?: readonly string[];
   }
   const drill = verdictsOf('it', ({ ran = run, audited = [facts()], missed = [] }: Changes) =>
-    k6Verdict(ran, auditAll(audited), missed),
+    judgeK6(ran, auditAll(audited), missed),
   );
   const missing = { exitCode: 2, summary: '', errors: 'k6 is missing on PATH' };
 
@@ -99,7 +98,7 @@ AVAILABILITY  1141 orders (76.0 %) for 1500 users
 
 describe('a fault was missed', () => {
   const fault = stopServer('redis-main');
-  const played = [{ name: fault.name, from: 100n, to: 200n }];
+  const played = [{ name: fault.name, at: 100n, healedAt: 200n }];
   const at = (answeredAt: string, outcome: 'accepted' | 'refused') =>
     ({ answeredAt, outcome }) as K6Attempt;
   const sales = [at('50', 'accepted'), at('150', 'accepted'), at('200', 'refused')];

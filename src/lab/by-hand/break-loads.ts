@@ -4,11 +4,11 @@
  */
 
 import type { RungName } from '../../service/ladder/rungs.ts';
+import { duringK6, k6SecondsMax } from '../drills/k6-load.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { labError } from '../errors.ts';
 import type { Answered } from '../stage/events.ts';
 import type { Load, Stage } from '../stage/stage.ts';
-import { runK6 } from '../workload/k6.ts';
 import type { Purchase } from '../workload/steady-purchases.ts';
 import { type BreakChoice, minutesMax, rungsOf } from './break-choice.ts';
 
@@ -37,8 +37,6 @@ export const shapeFor = ({ beside }: BreakChoice): ServiceShape => (beside ? sha
 
 /** The audit reads all of them at once. */
 const purchasesMax = 200_000;
-/** What k6/failover.js allows. */
-const k6SecondsMax = 300;
 /** As long as the audit, and k6, can bear. */
 export const longestMs = (choice: BreakChoice): number =>
   1_000 *
@@ -70,7 +68,7 @@ export async function duringLoads<T>(
   const [sale] = sales;
   const sellOn = (next: BrokenSale) => loadOn(next, load, ending.signal);
   try {
-    if (load.arrivals === 'k6' && sale) return await duringK6(stage, sale, load, ending, work);
+    if (load.arrivals === 'k6' && sale) return await sellByK6(stage, sale, load, ending, work);
     return await duringAll(stage, sales, sellOn, (answered) => work(answered, ending));
   } finally {
     ending.abort();
@@ -107,32 +105,19 @@ function* buyers(voucherId: string): Generator<Purchase> {
 }
 
 /** k6 judges its own run only if nobody ended it earlier; what it says is a note. */
-async function duringK6<T>(
+async function sellByK6<T>(
   stage: Stage,
-  { rung, voucherId }: BrokenSale,
+  sale: BrokenSale,
   { perSecond, lastsMs }: BreakLoad,
   ending: AbortController,
   work: Work<T>,
 ): Promise<T> {
-  const answers: Answered[] = [];
-  const settings = {
-    ...{ BASE_URL: stage.lab.baseUrl, TOKEN_SECRET: stage.lab.tokenSecret, RUNG: rung },
-    ...{ RATE: String(perSecond), SECONDS: String(Math.ceil(lastsMs / 1_000)) },
-    ...{ VOUCHER_ID: voucherId, WORK_MS: '', ANSWER_SECONDS: '5' },
-  };
-  const onAttempt = (attempt: Answered) => {
-    answers.push(attempt);
-    stage.emit({ kind: 'purchase', attempt, load: rung }, attempt.answeredAt);
-  };
-  stage.emit({ kind: 'load-started', name: rung });
-  const stop = AbortSignal.any([stage.signal, ending.signal]);
-  const running = runK6('failover.js', settings, onAttempt, stop).finally(() => ending.abort());
-  running.catch(() => {}); // It is awaited below.
-  const worked = await work([{ rung, voucherId, answers }], ending);
-  const { exitCode, summary, errors } = await running;
-  stage.emit({ kind: 'load-ended', name: rung });
-  if (answers.length === 0) throw labError('K6_FAILED', exitCode, errors || summary);
+  const load = { ...sale, name: sale.rung, perSecond, lastsMs };
+  const working = (answers: readonly Answered[]) => work([{ ...sale, answers }], ending);
+  const { run, done } = await duringK6(stage, load, working, ending);
+  const { exitCode, summary, errors } = run;
+  if (done === undefined) throw labError('K6_FAILED', exitCode, errors || summary);
   for (const line of summary.split('\n').filter((each) => /^ {2}[✓✗?] /.test(each)))
     stage.note(`k6: ${line.trim()}`);
-  return worked;
+  return done;
 }

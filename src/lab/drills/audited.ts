@@ -40,7 +40,7 @@ export const findingsOf = ({ facts, audit }: Audited): AuditedFinding[] =>
   audit.findings.map((finding) => ({ voucherId: facts.voucherId, finding }));
 
 /** One sentence for each finding that did not hold. */
-export const notHeldTexts = (findings: readonly AuditedFinding[]): string[] =>
+const notHeldTexts = (findings: readonly AuditedFinding[]): string[] =>
   findings.filter(({ finding }) => finding.verdict !== 'held').map(findingText);
 
 export function findingText({ voucherId, finding }: AuditedFinding): string {

@@ -1,23 +1,23 @@
 /**
  * k6/failover.js, the script that people run by hand, while the faults come at set moments. The
- * verdict is that of k6's thresholds and that of the audit.
+ * verdict is that of k6's thresholds and that of the audit. It is no row of the outage: k6 ends by
+ * itself, and says neither when an attempt was sent nor which order it became.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { defaultShape, type Lab } from '../environment/lab.ts';
+import { defaultShape } from '../environment/lab.ts';
 import type { Fault } from '../faults/fault.ts';
 import { killServer, pauseServer, stopServer } from '../faults/process.ts';
-import type { Stage } from '../stage/stage.ts';
+import type { Judged } from '../stage/result.ts';
+import type { Injected } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
-import { type K6Attempt, type K6Run, runK6 } from '../workload/k6.ts';
-import { auditAll, keptOf } from './audited.ts';
-import type { Drill, DrillOptions } from './drill.ts';
-import { k6Figures, k6Verdict, voucherOf } from './k6-figures.ts';
+import type { K6Attempt, K6Run } from '../workload/k6.ts';
+import { type Audited, auditAll, judgeAudits, textsWhere } from './audited.ts';
+import type { Drill } from './drill.ts';
+import { duringK6, k6SecondsMax } from './k6-load.ts';
 import { type Phase, phaseOf, phaseTable } from './phases.ts';
+import { playStorm, type StormFault } from './under-fire.ts';
 
 const rung = 'lua-stream';
 const secondsMin = 10;
-/** What the script allows. */
-const secondsMax = 300;
 
 interface Planned {
   readonly fault: Fault;
@@ -36,113 +36,54 @@ const plan = (seed: number): readonly Planned[] => [
   { fault: killServer('nginx'), atShare: 0.8, forMs: 1_000 },
 ];
 
-interface PlayedFault {
-  readonly name: string;
-  /** By the clock of the attempts. */
-  readonly from: bigint;
-  readonly to: bigint;
-}
-
 export const k6Failover: Drill = {
   about: {
     en: 'k6/failover.js while redis-main, an instance and nginx are stopped, paused and killed',
     zh: 'k6/failover.js 运行时，redis-main、一个实例和 nginx 被停止、暂停、杀死',
   },
   takesMinutes: 1,
-  async play(stage, options) {
+  async play(stage, { seed, minutes }) {
     await stage.serve(defaultShape);
-    const attempts: K6Attempt[] = [];
-    const { run, played } = await loadWithFaults(stage, options, attempts);
+    const seconds = Math.min(k6SecondsMax, Math.max(secondsMin, Math.round(minutes * 60)));
+    const load = { name: 'k6/failover.js', rung, perSecond: 50, lastsMs: seconds * 1_000 };
+    const over = new AbortController();
+    const breaking = () => playStorm(stage, faultsAt(plan(seed), load.lastsMs), over.signal);
+    const { run, answers } = await duringK6(stage, load, breaking, over);
+    if (run.exitCode !== 0) stage.note(run.errors.trim());
+    stage.signal.throwIfAborted();
     const voucherId = voucherOf(run);
     const facts = voucherId === null ? [] : [await drained(stage.connections, voucherId)];
-    const audits = auditAll(facts);
     return {
-      ...k6Verdict(run, audits, missedFaults(plan(options.seed), attempts, played)),
-      figures: k6Figures(run),
-      tables: [phaseTable(phasesOfFaults(attempts, played), 'answered')],
-      ...keptOf(audits),
+      ...judgeK6(run, auditAll(facts), missedFaults(plan(seed), answers, stage.injected)),
+      tables: [phaseTable(phasesOfFaults(answers, stage.injected), 'answered')],
     };
   },
 };
 
-/** The faults begin with the first answer, and end with k6 at the latest. */
-async function loadWithFaults(
-  stage: Stage,
-  { seed, minutes }: DrillOptions,
-  attempts: K6Attempt[],
-): Promise<{ run: K6Run; played: readonly PlayedFault[] }> {
-  const wanted = Math.round(minutes * 60);
-  const seconds = Math.min(secondsMax, Math.max(secondsMin, wanted));
-  const over = new AbortController();
-  let playing: Promise<PlayedFault[]> | undefined;
-  const onAttempt = (attempt: K6Attempt): void => {
-    if (!playing) {
-      playing = playFaults(stage, seed, seconds * 1_000, over.signal);
-      playing.catch(() => {}); // It is awaited when k6 has ended.
-    }
-    attempts.push(attempt);
-    stage.emit({ kind: 'purchase', attempt }, attempt.answeredAt);
-  };
-  try {
-    const run = await runK6('failover.js', settings(stage.lab, seconds), onAttempt, stage.signal);
-    if (run.exitCode !== 0) stage.note(run.errors.trim());
-    over.abort();
-    const played = (await playing) ?? [];
-    stage.signal.throwIfAborted();
-    return { run, played };
-  } finally {
-    over.abort();
-    await playing?.catch(() => {});
+/** Each fault at its moment, or right after the one before. */
+function* faultsAt(planned: readonly Planned[], loadMs: number): Generator<StormFault> {
+  const beganMs = performance.now();
+  for (const { fault, atShare, forMs } of planned) {
+    const afterMs = beganMs + atShare * loadMs - performance.now();
+    yield { fault, kind: fault.name, afterMs, forMs };
   }
-}
-
-const settings = (lab: Lab, seconds: number): Record<string, string> => ({
-  ...{ BASE_URL: lab.baseUrl, TOKEN_SECRET: lab.tokenSecret },
-  ...{ RUNG: rung, WORK_MS: '', RATE: '50', SECONDS: String(seconds), ANSWER_SECONDS: '5' },
-});
-
-/** Each fault at its moment, or right after the one before. The last one is undone too. */
-async function playFaults(
-  stage: Stage,
-  seed: number,
-  loadMs: number,
-  over: AbortSignal,
-): Promise<PlayedFault[]> {
-  const startedAt = performance.now();
-  const signal = AbortSignal.any([stage.signal, over]);
-  const rest = (ms: number) => sleep(Math.max(0, ms), undefined, { signal }).catch(() => {});
-  const restUntil = (ms: number) => rest(startedAt + ms - performance.now());
-  const played: PlayedFault[] = [];
-  const name = 'k6/failover.js';
-  stage.emit({ kind: 'load-started', name });
-  for (const { fault, atShare, forMs } of plan(seed)) {
-    await restUntil(atShare * loadMs);
-    if (signal.aborted) break;
-    const from = process.hrtime.bigint();
-    const undo = await stage.inject(fault);
-    await rest(forMs);
-    await undo();
-    played.push({ name: fault.name, from, to: process.hrtime.bigint() });
-  }
-  await restUntil(loadMs);
-  stage.emit({ kind: 'load-ended', name });
-  return played;
 }
 
 /** A fault that was not played, or that refused nobody, has shown nothing. */
-export function missedFaults(
+export const missedFaults = (
   planned: readonly Pick<Planned, 'fault' | 'isAway'>[],
   attempts: readonly K6Attempt[],
-  played: readonly PlayedFault[],
-): string[] {
-  return planned.flatMap(({ fault: { name }, isAway }) => {
+  played: readonly Injected[],
+): string[] =>
+  planned.flatMap(({ fault: { name }, isAway = false }) => {
     const own = played.find((each) => each.name === name);
-    if (!own) return [`there was no ${name}`];
-    const meanwhile = attempts.filter((each) => isWithin(each, own.from, own.to));
+    const meanwhile = attempts.filter((each) => own && isWithin(each, own.at, own.healedAt));
     const isNoticed = meanwhile.some(({ outcome }) => outcome !== 'accepted');
-    return isAway && !isNoticed ? [`nobody was refused during ${name}`] : [];
+    return textsWhere([
+      [!own, `there was no ${name}`],
+      [own !== undefined && isAway && !isNoticed, `nobody was refused during ${name}`],
+    ]);
   });
-}
 
 /** Whether it was answered in this time; without an end, since then. */
 function isWithin({ answeredAt }: K6Attempt, from: bigint, to?: bigint): boolean {
@@ -151,17 +92,66 @@ function isWithin({ answeredAt }: K6Attempt, from: bigint, to?: bigint): boolean
 }
 
 /** By when the attempts were answered: before the first fault, during each, and after it. */
-function phasesOfFaults(attempts: readonly K6Attempt[], played: readonly PlayedFault[]): Phase[] {
+function phasesOfFaults(attempts: readonly K6Attempt[], played: readonly Injected[]): Phase[] {
   if (attempts.length === 0) return [];
   const between = (phase: string, from: bigint, to: bigint | undefined) => {
     const own = attempts.filter((each) => isWithin(each, from, to));
     return phaseOf(rung, phase, own);
   };
   return [
-    between('before', 0n, played[0]?.from),
-    ...played.flatMap(({ name, from, to }, index) => [
-      between(name, from, to),
-      between('after', to, played[index + 1]?.from),
+    between('before', 0n, played[0]?.at),
+    ...played.flatMap(({ name, at, healedAt = at }, index) => [
+      between(name, at, healedAt),
+      between('after', healedAt, played[index + 1]?.at),
     ]),
   ];
+}
+
+/** k6: a threshold was not met. */
+const thresholdsFailed = 99;
+const couldNotTell = 2;
+
+/** The voucher that k6 sold; null when k6 could not begin. */
+export const voucherOf = ({ summary }: K6Run): string | null =>
+  /^failover\.js on .*, voucher (\d+)$/m.exec(summary)?.[1] ?? null;
+
+export function k6Figures({ summary }: K6Run) {
+  const numberIn = (pattern: RegExp) => Number(pattern.exec(summary)?.[1] ?? 0);
+  return {
+    attempts: numberIn(/^CENSUS +(\d+) attempts/m),
+    accepted: numberIn(/^ {2}accepted +(\d+)$/m),
+    unknown: numberIn(/^ {2}unknown +(\d+)$/m),
+    droppedIterations: numberIn(/(\d+) dropped iterations/),
+    wholeSecondsWithoutSale: numberIn(/(\d+) of \d+ seconds without a sale/),
+    longestGapWholeSeconds: numberIn(/longest gap (\d+) s/),
+  };
+}
+
+/**
+ * A threshold that k6 could not measure has a `?`, although it counts as not met.
+ * @param missed the faults that were not played, or that nobody noticed.
+ */
+export function judgeK6(run: K6Run, audits: readonly Audited[], missed: readonly string[]): Judged {
+  const figures = k6Figures(run);
+  const marked = (mark: string) =>
+    run.summary
+      .split('\n')
+      .filter((line) => line.startsWith(`  ${mark} `))
+      .map((line) => `k6: ${line.trim()}`);
+  const [broken, missing] = [marked('✗'), marked('?')];
+  if (run.exitCode === thresholdsFailed && broken.length + missing.length === 0)
+    missing.push('k6: a threshold was not met, and the summary does not say which');
+  missing.push(...doubtsAbout(run, missing.length > 0, audits.length > 0), ...missed);
+  return { ...judgeAudits(audits, { broken, missing }), figures };
+}
+
+function doubtsAbout(run: K6Run, isDoubted: boolean, isAudited: boolean): string[] {
+  const { exitCode, errors } = run;
+  const isExplained = exitCode === couldNotTell && isDoubted;
+  if (exitCode !== 0 && exitCode !== thresholdsFailed && !isExplained)
+    return [
+      `k6 ended with exit code ${exitCode ?? 'none'}: ${errors.trim().replaceAll(/\s+/g, ' ')}`,
+    ];
+  if (!isAudited) return ['k6 named no voucher, so none was audited'];
+  return textsWhere([[k6Figures(run).accepted === 0, 'nobody bought']]);
 }

@@ -55,10 +55,11 @@ export interface Sending {
   readonly losesAnswer?: () => boolean;
 }
 
-interface Injected {
+/** The moments are nanoseconds of the clock of the tries. */
+export interface Injected {
   readonly name: string;
-  /** Nanoseconds of the clock of the tries. */
   readonly at: bigint;
+  healedAt?: bigint;
 }
 
 /** So long a request waits for its answer. */
@@ -275,7 +276,9 @@ export class Stage {
     } finally {
       this.#undos.delete(id);
     }
-    this.emit({ kind: 'healed', id, name: this.injected[id - 1]?.name ?? '' });
+    const injected = this.injected[id - 1];
+    if (injected) injected.healedAt = process.hrtime.bigint();
+    this.emit({ kind: 'healed', id, name: injected?.name ?? '' });
   }
 
   async #sell(load: Load, giveUp: AbortSignal, tries: Try[]): Promise<void> {
