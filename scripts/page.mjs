@@ -8,8 +8,12 @@ import { build } from 'vite';
 import { drillNames, drills } from '../dist/lab/drills/drills.js';
 import { raceNames, schedules } from '../dist/lab/play/schedules.js';
 import { canAim, saleOf, stopsOf } from '../dist/lab/play/set-up.js';
-import { outageFaults, safetyFaults, scoredRungs } from '../dist/lab/scoreboard/columns.js';
-import { racesOf } from '../dist/lab/scoreboard/plan.js';
+import {
+  outageFaults,
+  racesOf,
+  safetyFaults,
+  scoredRungs,
+} from '../dist/lab/scoreboard/columns.js';
 import { claimOf, showsInRush } from '../dist/service/ladder/claims.js';
 import { rungNamed, rungNames } from '../dist/service/ladder/rungs.js';
 

@@ -1,6 +1,5 @@
 /** `break`, `fault` and `locks`: a sale that somebody breaks by hand, and who holds which lock. */
-import { askLab } from '../lab/by-hand/ask-lab.ts';
-import type { HandVerb } from '../lab/by-hand/asked-faults.ts';
+import { askLab, type HandVerb } from '../lab/by-hand/asked-faults.ts';
 import { json } from '../lab/commands/options.ts';
 import { plannedBreak } from '../lab/commands/planned.ts';
 import { commandRow } from '../lab/commands/row.ts';

@@ -10,10 +10,10 @@ import {
   defaults,
   type RaceOnRung,
   rushes,
+  serialRuns,
   shortRaces,
 } from '../lab/drills/demo-plan.ts';
 import { type Run, type RunRequest, runRung } from '../lab/drills/run-rung.ts';
-import { serialRuns } from '../lab/drills/serial-costs.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import {

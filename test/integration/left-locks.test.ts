@@ -1,7 +1,6 @@
 /** Locks that nobody holds, counted in the Redis servers of the lab. */
 import { expect, test } from 'vitest';
-import { leftLocks } from '../../src/lab/drills/left-locks.ts';
-import { lockServiceOf } from '../../src/lab/drills/lock-outages.ts';
+import { leftLocks, lockServiceOf } from '../../src/lab/drills/lock-outages.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import {
   acceptedIsNotSold,
   acceptedShape,
+  type Hop,
   hops,
   judgeHops,
   tryQueues,
 } from '../../src/lab/drills/accepted-is-not-sold.ts';
 import type { Drill } from '../../src/lab/drills/drill.ts';
-import type { Hop } from '../../src/lab/drills/hops.ts';
 import type { RaceName } from '../../src/lab/play/schedules.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { expectHeld, playIn } from '../support/judged-drill.ts';

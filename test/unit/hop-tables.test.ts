@@ -1,8 +1,7 @@
 /** The tables of the queues, from rows by hand. */
 
 import { expect, test } from 'vitest';
-import { hopTables } from '../../src/lab/drills/hop-tables.ts';
-import type { Hop } from '../../src/lab/drills/hops.ts';
+import { type Hop, hopTables } from '../../src/lab/drills/accepted-is-not-sold.ts';
 import { tableMarkdown } from '../../src/lab/report/result-markdown.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { tooWide } from './terminal.ts';

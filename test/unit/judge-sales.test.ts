@@ -1,6 +1,6 @@
 /** What is said of a sale that was broken by hand: a sentence for each rung, and what it proves. */
 import { expect, test } from 'vitest';
-import { judgeSales } from '../../src/lab/by-hand/judge-sales.ts';
+import { judgeSales } from '../../src/lab/by-hand/break-it.ts';
 import { faultOn } from '../../src/lab/faults/faults.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { accepted, facts, row, unknown } from './facts.ts';

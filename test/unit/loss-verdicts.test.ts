@@ -1,6 +1,7 @@
 /** The drills in which orders may be lost: a loss that is claimed must show, and no other may. */
 import { describe, expect, test } from 'vitest';
 import {
+  countHop,
   type HopPlay,
   hops,
   judgeHops,
@@ -9,7 +10,6 @@ import {
 import { judgeLosses, type Loss, lossOf } from '../../src/lab/drills/durability.ts';
 import type { Timeline } from '../../src/lab/drills/expectations.ts';
 import { flush, judgeFlush } from '../../src/lab/drills/flush-during-rush.ts';
-import { countHop } from '../../src/lab/drills/hops.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { Durability } from '../../src/service/config.ts';
 import type { Verdict } from '../../src/service/domain.ts';

@@ -1,12 +1,12 @@
 /** A race under load: whether it went as the ladder claims, and what its report has. */
 import { describe, expect, test } from 'vitest';
-import { undecidedBecause } from '../../src/lab/drills/race-drill.ts';
 import {
+  loadPhases,
   type PlayUnderLoad,
   playFigures,
   playsVerdict,
-} from '../../src/lab/drills/race-drill-verdict.ts';
-import { loadPhases } from '../../src/lab/drills/race-load.ts';
+  undecidedBecause,
+} from '../../src/lab/drills/race-drill.ts';
 import { raceVerdict } from '../../src/lab/play/race-verdict.ts';
 import { schedules } from '../../src/lab/play/schedules.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';

@@ -1,15 +1,19 @@
 /** The drills that sell until nothing is left: what is wrong with a sale, and what they say. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type ChangedSale, judgeChangedSale } from '../../src/lab/drills/changed-sale.ts';
 import { type FloodedSale, judgeFlood } from '../../src/lab/drills/flood.ts';
 import { bucketFigures, type HotSale, judgeHotVoucher } from '../../src/lab/drills/hot-voucher.ts';
 import { judgeKillStorm, stormFaults } from '../../src/lab/drills/kill-storm.ts';
+import { underFire } from '../../src/lab/drills/under-fire.ts';
 import { judgeWaitingRoom, type WaitedSale } from '../../src/lab/drills/waiting-room.ts';
 import {
   judgeScaleOut,
   type Killed,
   type ScaleStep,
 } from '../../src/lab/drills/workers-scale-out.ts';
+import type { Undo } from '../../src/lab/faults/fault.ts';
+import type { Stage } from '../../src/lab/stage/stage.ts';
 import { planPurchases } from '../../src/lab/workload/steady-purchases.ts';
 import type { Look } from '../../src/lab/workload/waiting-line.ts';
 import { at, tried, verdictsOf } from './drill-cases.ts';
@@ -153,6 +157,49 @@ describe('a storm', () => {
       ...{ usersWithTwoOrders: 0, unresolved: 0, unsent: 0, unexpected: 0 },
       ...{ longestGapMs: 54, longestGapAtMs: 26 },
     });
+  });
+
+  const stormOf = (inject: () => Promise<Undo>) => {
+    const ended: string[] = [];
+    const stage = { signal: new AbortController().signal, inject, lab: { heal: async () => {} } };
+    const fault = { name: 'kill it', inject: async () => async () => {} };
+    function* again() {
+      for (;;) yield { fault, kind: 'kill it', afterMs: 0, forMs: 5 };
+    }
+    const work = async (over: AbortSignal) => {
+      await sleep(60, undefined, { signal: over }).catch(() => ended.push('ended'));
+      return 'done';
+    };
+    return { fire: underFire(stage as unknown as Stage, [again(), again()], work), ended };
+  };
+
+  /** @param failsAt the number of the fault that cannot be injected. */
+  const breaker = (failsAt = 0) => {
+    const seen = { broken: 0, all: 0 };
+    const inject = async (): Promise<Undo> => {
+      seen.all += 1;
+      if (seen.all === failsAt) throw new RangeError('no such server');
+      seen.broken += 1;
+      return async () => {
+        await sleep(20);
+        seen.broken -= 1;
+      };
+    };
+    return { seen, ...stormOf(inject) };
+  };
+
+  test('goes on until its work ends, and each fault is undone', async () => {
+    const { fire, seen } = breaker();
+    const { done, kinds } = await fire;
+    expect({ done, broken: seen.broken }).toEqual({ done: 'done', broken: 0 });
+    expect(kinds.length).toBeGreaterThan(2);
+  });
+
+  test('ends, and its work too, when a fault fails; those that are under way are undone', async () => {
+    const { fire, seen, ended } = breaker(2);
+    await expect(fire).rejects.toThrow('no such server');
+    expect(seen.broken).toBe(0);
+    await expect.poll(() => ended).toEqual(['ended']);
   });
 
   const roles = [

@@ -30,10 +30,11 @@ import {
 import {
   faultNames,
   outageFaults,
+  racesOf,
   safetyFaults,
+  salesOf,
   scoredRungs,
 } from '../../src/lab/scoreboard/columns.ts';
-import { racesOf, salesOf } from '../../src/lab/scoreboard/plan.ts';
 import { audit } from '../../src/service/audit/audit.ts';
 import type { Facts } from '../../src/service/audit/facts.ts';
 import type { CheckName } from '../../src/service/domain.ts';

@@ -3,23 +3,24 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import {
-  cellsOf,
-  declaredCells,
-  purchaseCheckpoints,
-  targets,
-  workerCheckpoints,
-} from '../../src/lab/soak/cells.ts';
-import {
   type Coverage,
   coverageGaps,
   coverageOf,
   coverageTable,
   newCells,
-} from '../../src/lab/soak/coverage.ts';
-import { soakGaps } from '../../src/lab/soak/soak.ts';
+  soakGaps,
+} from '../../src/lab/soak/soak.ts';
 import { soakFaultNames } from '../../src/lab/soak/soak-faults.ts';
 import { SoakSale, shortStock } from '../../src/lab/soak/soak-sale.ts';
-import { type PlannedFault, Steering } from '../../src/lab/soak/steering.ts';
+import {
+  cellsOf,
+  declaredCells,
+  type PlannedFault,
+  purchaseCheckpoints,
+  Steering,
+  targets,
+  workerCheckpoints,
+} from '../../src/lab/soak/steering.ts';
 import type { Purchase } from '../../src/lab/workload/steady-purchases.ts';
 
 /** The next faults; `sees` says which cells of each are reached. */

@@ -2,10 +2,11 @@
  * Faults that somebody asks for while an experiment has the lab: a terminal or the page asks,
  * through the Redis of the lab, and the experiment does it. So each of them is in its record.
  */
-
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { LockstepError } from '../../service/errors.ts';
+import type { Lab } from '../environment/lab.ts';
+import { withRedis } from '../environment/replication.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { UndoVerb } from '../faults/by-hand.ts';
 import type { FaultVerb } from '../faults/faults.ts';
@@ -82,3 +83,9 @@ export async function answerFault(redis: Redis, id: string, answer: FaultAnswer)
 export async function stopAccepting(redis: Redis): Promise<void> {
   await redis.del(keys.taker, keys.asked);
 }
+
+/** @returns what was done; null when no experiment takes faults. @throws the error it answered */
+export const askLab = (lab: Lab, asked: AskedFault): Promise<string | null> =>
+  withRedis(lab.portOf('redis-lab'), async (redis) =>
+    (await acceptsFaults(redis)) ? askFault(redis, asked) : null,
+  );

@@ -4,21 +4,20 @@
  * and what its row claims to lose must show.
  */
 
+import { confirmed, type Facts } from '../../service/audit/facts.ts';
 import { readHistory } from '../../service/audit/read-history.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
-import { outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
+import { isOutsider, outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
 import { playRace, raceSettings } from '../play/play-race.ts';
 import { type PlayedRace, raceVerdict } from '../play/race-verdict.ts';
 import { type RaceName, schedules } from '../play/schedules.ts';
-import type { Judged } from '../stage/result.ts';
+import type { Judged, Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drillVerdict } from './audited.ts';
 import { allRaces } from './demo-plan.ts';
 import type { Drill } from './drill.ts';
-import { hopTables } from './hop-tables.ts';
-import { countHop, drainWithinMs, type Hop, redeliveredAt } from './hops.ts';
 
 export const hops: readonly RaceName[] = [
   'crash-before-publish',
@@ -131,4 +130,140 @@ export function judgeHops(plays: readonly HopPlay[]): Judged {
     tables: hopTables(plays.map(({ hop }) => hop)),
     facts: wrong.map(({ race }) => race.facts),
   };
+}
+
+/**
+ * How long a queue may take in the end. BullMQ looks for stalled jobs every 30 seconds, must see
+ * one twice, and skips a look that comes a moment too early: the job of a dead worker was given to
+ * another one after 60 or 90 seconds.
+ */
+export const drainWithinMs = 150_000;
+
+/** The hop after which an order is delivered a second time, by a queue that can. */
+export const redeliveredAt: RaceName = 'worker-dies-after-commit';
+
+export interface Hop {
+  readonly rung: string;
+  readonly hop: RaceName;
+  /** Orders whose clients were told `accepted`. */
+  readonly accepted: number;
+  /** Of those: in MySQL once, more than once, and not at all. */
+  readonly once: number;
+  readonly twice: number;
+  readonly never: number;
+  /** Users with stock in Redis and no order in MySQL: they can never buy. */
+  readonly stuck: number;
+  /** From the last fault until everything was recorded; null when that never was. */
+  readonly seconds: number | null;
+  readonly asClaimed: boolean;
+}
+
+type Counts = Omit<Hop, 'rung' | 'hop' | 'asClaimed'>;
+
+/** @param faultAt of the last fault, in nanoseconds of the history's clock. */
+export function countHop(facts: Facts, faultAt: bigint): Counts {
+  const { attempts = [], redis, history = [] } = facts;
+  const byUser = Map.groupBy(confirmed(facts), ({ userId }) => userId);
+  const accepted = attempts.filter(({ outcome }) => outcome === 'accepted');
+  const rows = accepted.map(({ userId }) => byUser.get(userId)?.length ?? 0);
+  const stuck = Object.keys(redis?.buyers ?? {}).filter((userId) => !byUser.has(userId)).length;
+  const never = rows.filter((count) => count === 0).length;
+  const recorded = history.filter(({ event }) => event === 'recorded').map(({ at }) => BigInt(at));
+  const last = recorded.reduce((latest, at) => (at > latest ? at : latest), faultAt);
+  return {
+    accepted: accepted.length,
+    once: rows.filter((count) => count === 1).length,
+    twice: rows.filter((count) => count > 1).length,
+    never,
+    stuck,
+    seconds: never + stuck > 0 ? null : Number(last - faultAt) / 1e9,
+  };
+}
+
+/** Those that have a row. */
+export const hopTables = (hops: readonly Hop[]): Table[] =>
+  [hopTable(hops), fateTable(hops), notesTable(hops)].filter(({ rows }) => rows.length > 0);
+
+const none = '–';
+const named = (rung: string): string => (isOutsider(rung) ? `${rung} *` : rung);
+
+const counted = ({ accepted, once, twice, never }: Hop): string[] =>
+  [accepted, once, twice, never].map(String);
+
+const hopTable = (hops: readonly Hop[]): Table => ({
+  title: 'A fault at each hop (* no rung: an outsider)',
+  legend: {
+    yes: {
+      en: 'accepted orders; of these in MySQL once, twice, never',
+      zh: '接受的订单；其中在 MySQL 里有一次、两次、从来没有',
+    },
+    stuck: {
+      en: 'users whose unit is gone in Redis, and who have no order: they can never buy',
+      zh: '在 Redis 里占了一张、却没有订单的用户：再也买不到',
+    },
+    s: {
+      en: 'seconds from the last fault until all is recorded; – it never was',
+      zh: '从最后一个故障到全部入库的秒数；– 没有全部入库',
+    },
+  },
+  head: ['rung', 'hop', 'yes', 'once', 'twice', 'never', 'stuck', 's'],
+  rows: hops.map((each) => [
+    ...[named(each.rung), each.hop, ...counted(each), String(each.stuck)],
+    each.seconds?.toFixed(1) ?? none,
+  ]),
+});
+
+/** A row for each queue and a column for each hop: what became of the order there. */
+function fateTable(hops: readonly Hop[]): Table {
+  const rungs = [...new Set(hops.map(({ rung }) => rung))];
+  const names = [...new Set(hops.map(({ hop }) => hop))];
+  const fateOf = (rung: string, name: RaceName): string => {
+    const found = hops.find((each) => each.rung === rung && each.hop === name);
+    return found ? fateText(found) : none;
+  };
+  return {
+    title: 'What became of the order at each hop',
+    isWide: true,
+    head: ['queue of', ...names],
+    rows: rungs.map((rung) => [named(rung), ...names.map((name) => fateOf(rung, name))]),
+  };
+}
+
+function fateText({ hop, never, stuck, twice, seconds }: Hop): string {
+  if (never > 0) return '**lost**';
+  if (stuck > 0) return '**stuck**';
+  if (twice > 0) return '**twice**';
+  if (hop === redeliveredAt && seconds === 0) return 'not again';
+  return seconds === null ? none : `${seconds.toFixed(1)} s`;
+}
+
+/** The queues that the course notes compare, by the names that these give them. */
+const inNotes = {
+  List: 'redis-list',
+  PubSub: 'redis-pubsub',
+  Stream: 'redis-stream',
+  'Stream, group': 'redis-stream-group',
+  RabbitMQ: 'rabbitmq',
+} as const satisfies Record<string, RungName>;
+
+/**
+ * The notes' table, measured: it is persistent when a restart of its server loses nothing, keeps a
+ * backlog when nothing is lost while no worker runs, is acknowledged when a dead worker loses
+ * nothing. It redelivers when the next worker is given what the dead one had committed.
+ */
+function notesTable(hops: readonly Hop[]): Table {
+  const rows = Object.entries(inNotes).flatMap(([name, rung]) => {
+    const at = (wanted: RaceName) => hops.find((each) => each.rung === rung && each.hop === wanted);
+    const fate = (wanted: RaceName) => {
+      const hop = at(wanted);
+      if (!hop) return none;
+      return hop.never > 0 ? 'lost' : 'kept';
+    };
+    const again = at(redeliveredAt)?.seconds;
+    const kept = [fate('queue-restarts'), fate('worker-away'), fate('worker-dies')];
+    if (again === undefined || kept.includes(none)) return [];
+    return [[name, ...kept, again !== null && again > 0 ? 'yes' : 'no']];
+  });
+  const head = ['in the notes', 'persistent', 'backlog', 'acknowledged', 'redelivered'];
+  return { title: 'As the course notes compare', head, rows };
 }

@@ -8,12 +8,11 @@ import { defaultShape } from '../environment/lab.ts';
 import { pauseServer } from '../faults/process.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import { auditAll, findingsOf, judgeAudits } from './audited.ts';
+import { auditAll, findingsOf, judgeAudits, textsWhere } from './audited.ts';
 import type { Drill } from './drill.ts';
 import { lockServiceOf, sellsWithout } from './lock-outages.ts';
 import { phaseOf, phaseTable } from './phases.ts';
 import { isSale } from './try-times.ts';
-import { warmRung } from './warm-rung.ts';
 
 const rungs = ['redlock', 'multilock'] as const;
 const crowd = 50;
@@ -58,7 +57,7 @@ export const hungMaster: Drill = {
 async function crowdOn(stage: Stage, rung: RungName, seed: number) {
   const service = lockServiceOf(rung);
   const hung = service.servers[seed % service.servers.length] ?? '';
-  await warmRung(stage, rung, seed);
+  await stage.warmUp(rung, seed);
   const sale = { title: `hung-master, seed ${seed}`, stock: 10, rung, lab: { workMs } };
   const voucherId = await stage.putOnSale(sale);
   const undo = await stage.inject(pauseServer(hung));
@@ -124,19 +123,20 @@ const isAway = ({ reason }: Attempt): boolean => reason === 'lock-service-unavai
 export function brokenIn({ rung, sells, attempts, after }: Crowd): string[] {
   const sold = attempts.filter(isSale).length;
   const away = attempts.filter(isAway).length;
-  const found: string[] = [];
-  if (sells && sold !== 1)
-    found.push(`${rung}: ${sold} of ${attempts.length} were accepted, not 1`);
-  if (sells && away > 0) found.push(`${rung}: ${away} were refused although a majority answers`);
-  if (!sells && sold > 0) found.push(`${rung}: ${sold} were accepted without every server`);
-  if (!sells && sold === 0 && away < attempts.length)
-    found.push(`${rung}: only ${away} of ${attempts.length} learned that the lock is away`);
   const slowest = slowestMs(attempts);
-  if (!sells && slowest > refusedWithinMs)
-    found.push(`${rung}: a refusal took ${slowest} ms, the limit is ${refusedWithinMs} ms`);
   const last = after.at(-1);
-  if (!last || !isSale(last)) found.push(`${rung}: nobody could buy afterwards (${last?.reason})`);
-  return found;
+  const all = attempts.length;
+  return textsWhere([
+    [sells && sold !== 1, `${sold} of ${all} were accepted, not 1`],
+    [sells && away > 0, `${away} were refused although a majority answers`],
+    [!sells && sold > 0, `${sold} were accepted without every server`],
+    [!sells && sold === 0 && away < all, `only ${away} of ${all} learned that the lock is away`],
+    [
+      !sells && slowest > refusedWithinMs,
+      `a refusal took ${slowest} ms, the limit is ${refusedWithinMs} ms`,
+    ],
+    [!last || !isSale(last), `nobody could buy afterwards (${last?.reason})`],
+  ]).map((text) => `${rung}: ${text}`);
 }
 
 /** A crowd that did not wait shows nothing. */

@@ -2,8 +2,13 @@
  * Outages of the lock servers of a rung: what its row claims about them is what is expected. A rung
  * sells on while what is left is enough, and else it refuses and says why.
  */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lockEvents } from '../../service/audit/read-history.ts';
 import type { LockService, Rung } from '../../service/ladder/rung.ts';
 import { ladder, type RungName, rungNamed } from '../../service/ladder/rungs.ts';
+import type { Lab } from '../environment/lab.ts';
+import { lockKeys, locksNow } from '../environment/locks-now.ts';
 import { type FaultName, faultOn } from '../faults/faults.ts';
 import type { Bilingual } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -16,9 +21,7 @@ import {
   resumedAfterMs,
   type Seen,
 } from './expectations.ts';
-import { leftLocks } from './left-locks.ts';
 import { broken, type Outage, playOutages, type Scene } from './outage.ts';
-import { warmRung } from './warm-rung.ts';
 
 /** Longer than a client waits, and shorter than an outage: requests arrive during it and after. */
 const lateByMs = 1_500;
@@ -97,7 +100,7 @@ interface LockLoad {
 export async function sellThrough(stage: Stage, load: LockLoad): Promise<Played<LockOutage>> {
   const { rung, plans, partMs, seed, title } = load;
   const rows = plans.map((plan) => lockOutage(plan, load));
-  await warmRung(stage, rung, seed);
+  await stage.warmUp(rung, seed);
   return playOutages(stage, rows, {
     title,
     seed,
@@ -160,4 +163,46 @@ export function conclusionsOf(outages: readonly Seen<LockOutage>[]): Bilingual[]
       ].join('；')}。`,
     };
   });
+}
+
+/** A grant or a release that is on its way now has been noted by then. */
+const settledMs = 2_000;
+const betweenLooksMs = 250;
+
+/**
+ * How many resources of this voucher are locked by nobody, on so many servers that nobody can
+ * acquire them; null where the locks are not in Redis.
+ */
+export async function leftLocks(
+  lab: Lab,
+  voucherId: string,
+  service: LockService,
+): Promise<number | null> {
+  if (!service.servers.every((name) => name.startsWith('redis'))) return null;
+  const until = performance.now() + settledMs;
+  let left = await lockedByNobody(lab, voucherId, service);
+  while (left.size > 0 && performance.now() < until) {
+    await sleep(betweenLooksMs);
+    const still = await lockedByNobody(lab, voucherId, service);
+    left = new Set([...left].filter((each) => still.has(each)));
+  }
+  return left.size;
+}
+
+/** The keys come first: a lock that was granted since has its line in the history. */
+async function lockedByNobody(
+  lab: Lab,
+  voucherId: string,
+  { servers, needed }: LockService,
+): Promise<Set<string>> {
+  const keys = (await lockKeys(lab)).filter(
+    ({ server, resource }) =>
+      servers.includes(server) && `${resource}:`.startsWith(`voucher:${voucherId}:`),
+  );
+  const abandoned = locksNow(lockEvents(lab.historyFolder), keys).filter(
+    ({ server, holders }) => server !== null && holders.length === 0,
+  );
+  const blocking = servers.length - needed + 1;
+  const byResource = Map.groupBy(abandoned, ({ resource }) => resource);
+  return new Set([...byResource].filter(([, on]) => on.length >= blocking).map(([name]) => name));
 }

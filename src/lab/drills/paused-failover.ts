@@ -11,7 +11,7 @@ import { hasAllOf } from '../environment/replication.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { changeOnce } from '../workload/change-sale.ts';
-import { auditAll, judgeAudits } from './audited.ts';
+import { auditAll, judgeAudits, textsWhere } from './audited.ts';
 import type { Drill } from './drill.ts';
 import { cutPreferred } from './promote-behind.ts';
 
@@ -113,25 +113,24 @@ const nameOf = ({ durability, rung }: Cell): string => `${durability}, ${rung}`;
 
 function violations(failover: Failover): string[] {
   const { durability, status, soldAfter, isFound, isPaused, state } = failover;
-  const found: string[] = [];
-  const say = (text: string) => found.push(`${nameOf(failover)}: ${text}`);
-  if (durability === 'replica' && status === 200)
-    say('the operator was told "done", and no replica had the pause');
-  if (durability === 'replica' && soldAfter > 0) say(`${soldAfter} were sold after it was done`);
-  if (durability !== 'replica' && soldAfter > 0 && !isFound)
-    say('reconcile did not say that the change is lost');
-  if (!isPaused) say('the sale was never paused again');
-  if (state !== 'done') say(`the journal says ${state}`);
-  return found;
+  const keeps = durability === 'replica';
+  return textsWhere([
+    [keeps && status === 200, 'the operator was told "done", and no replica had the pause'],
+    [keeps && soldAfter > 0, `${soldAfter} were sold after it was done`],
+    [!keeps && soldAfter > 0 && !isFound, 'reconcile did not say that the change is lost'],
+    [!isPaused, 'the sale was never paused again'],
+    [state !== 'done', `the journal says ${state}`],
+  ]).map((text) => `${nameOf(failover)}: ${text}`);
 }
 
 /** Otherwise nothing was lost, and nothing was proven. */
 function missing(failover: Failover): string[] {
   const { durability, status, soldAfter } = failover;
   if (durability === 'replica') return [];
-  const name = nameOf(failover);
-  if (status !== 200) return [`${name}: the operator was answered ${status}`];
-  return soldAfter > 0 ? [] : [`${name}: the failover did not lose the pause`];
+  return textsWhere([
+    [status !== 200, `the operator was answered ${status}`],
+    [status === 200 && soldAfter === 0, 'the failover did not lose the pause'],
+  ]).map((text) => `${nameOf(failover)}: ${text}`);
 }
 
 const legend = {

@@ -2,21 +2,44 @@
  * A drill of races: each is played on its rung while other users buy the same voucher, and goes as
  * the ladder claims. A claimed violation must show.
  */
-import type { RungName } from '../../service/ladder/rungs.ts';
+
+import { audit } from '../../service/audit/audit.ts';
+import { confirmed, type Facts } from '../../service/audit/facts.ts';
+import { evidenceOf } from '../../service/audit/finding.ts';
+import { mysqlRefusals } from '../../service/audit/mysql-refusals.ts';
+import type { Verdict } from '../../service/domain.ts';
+import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
+import { evidenceText } from '../../texts/evidence.ts';
 import type { Lab } from '../environment/lab.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
 import { placeWords } from '../play/place-words.ts';
 import { playRace, type RaceUnderLoad, raceSettings } from '../play/play-race.ts';
 import { replayWhileTooSlow } from '../play/race-on.ts';
-import type { PlayedRace } from '../play/race-verdict.ts';
-import type { RaceName } from '../play/schedules.ts';
+import {
+  firstLoadUser,
+  lanesOnly,
+  type PlayedRace,
+  raceFindings,
+  unclaimed,
+} from '../play/race-verdict.ts';
+import { type RaceName, type Schedule, schedules } from '../play/schedules.ts';
+import { isMissed } from '../stage/place.ts';
 import type { Bilingual, Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
+import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
+import { drillVerdict } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { phaseTable } from './phases.ts';
-import { type PlayUnderLoad, playFigures, playsVerdict } from './race-drill-verdict.ts';
-import { loadAround, loadPhases, loadUsers, type RaceLoad } from './race-load.ts';
-import { warmRung } from './warm-rung.ts';
+import { type Phase, phaseOf, phaseTable } from './phases.ts';
+import {
+  answeredAt,
+  firstAfterMs,
+  hasSaleSince,
+  isSale,
+  longestGapBetweenMs,
+  now,
+  sentAt,
+  sentBetween,
+} from './try-times.ts';
 
 export interface DrilledRace {
   readonly race: RaceName;
@@ -101,7 +124,7 @@ async function playUnderLoad(
       load = await loadAround(stage, rung, voucherId, calmMs, steps);
     },
   };
-  await warmRung(stage, rung, seed);
+  await stage.warmUp(rung, seed);
   const played = await playRace(stage, race, rung, surroundings);
   if (!load) throw new RangeError('a race in a drill is played inside its load');
   stage.note(playedText(played));
@@ -126,4 +149,173 @@ function judge(plays: readonly NamedPlay[]): Judged {
     tables: [phaseTable(phases)],
     facts: notAsClaimed.map(({ played }) => played.facts),
   };
+}
+
+/** The times are nanoseconds of the clock of the tries. */
+export interface RaceLoad {
+  readonly calmFrom: bigint;
+  /** From the first step of the race until every fault is mended. */
+  readonly playFrom: bigint;
+  readonly playTo: bigint;
+  readonly until: bigint;
+  readonly tries: readonly Try[];
+}
+
+const perSecond = 30;
+const secondsMax = 60;
+/**
+ * A paused owner keeps the row lock of the voucher in MySQL, and every purchase waits for it. Few
+ * clients leave connections to MySQL for the race.
+ */
+const clients = 8;
+export const loadUsers = perSecond * secondsMax;
+const waitForSaleMs = 10_000;
+
+/** @param calmMs how long the load goes on before and after the race. */
+export async function loadAround(
+  stage: Stage,
+  rung: string,
+  voucherId: string,
+  calmMs: number,
+  play: () => Promise<void>,
+): Promise<RaceLoad> {
+  const purchases = onePurchaseEach(voucherId, 'load', loadUsers, firstLoadUser);
+  const load = { name: rung, purchases, perSecond, clients, repeats: false } as const;
+  return stage.during(load, async (tries) => {
+    const calmFrom = await untilSold(stage, tries, now());
+    await stage.rest(calmMs);
+    const playFrom = now();
+    await play();
+    const playTo = now();
+    await untilSold(stage, tries, playTo);
+    await stage.rest(calmMs);
+    return { calmFrom, playFrom, playTo, until: now(), tries };
+  });
+}
+
+/** Without a sale, the verdict says so. @returns when the wait was over. */
+async function untilSold(stage: Stage, tries: readonly Try[], since: bigint): Promise<bigint> {
+  const sold = stage.until('a sale', waitForSaleMs, () => hasSaleSince(tries, since));
+  await sold.catch(() => stage.signal.throwIfAborted());
+  return now();
+}
+
+export const salesAfter = ({ tries, playTo, until }: RaceLoad): Try[] =>
+  sentBetween(tries, playTo, until).filter(isSale);
+
+/** Before, during and after the race, as clients of the load saw them: by when they sent. */
+export function loadPhases(rung: string, during: string, load: RaceLoad): Phase[] {
+  const { tries, calmFrom, playFrom, playTo, until } = load;
+  const seen = (phase: string, from: bigint, to: bigint) =>
+    phaseOf(rung, phase, sentBetween(tries, from, to));
+  const sales = sentBetween(tries, calmFrom, until).filter(isSale);
+  return [
+    seen('before', calmFrom, playFrom),
+    {
+      ...seen(during, playFrom, playTo),
+      withoutSalesMs: longestGapBetweenMs(sales.map(sentAt), calmFrom, until),
+      resumedAfterMs: firstAfterMs(salesAfter(load).map(answeredAt), playTo),
+    },
+    seen('after', playTo, until),
+  ];
+}
+
+export interface PlayUnderLoad {
+  readonly played: PlayedRace;
+  readonly load: RaceLoad;
+  /** How many faults were injected. */
+  readonly faults: number;
+  /** MySQL must have refused the write of the owner that came too late. */
+  readonly refusesWrite: boolean;
+}
+
+const nameOf = ({ played: { race, rung } }: PlayUnderLoad): string => `${race} on ${rung}`;
+const scheduleOf = ({ played }: PlayUnderLoad): Schedule => schedules[played.race];
+const findingsOf = (play: PlayUnderLoad) => raceFindings(play.played.facts);
+
+export function playsVerdict(
+  plays: readonly PlayUnderLoad[],
+): Pick<Judged, 'verdict' | 'reasons' | 'asClaimed'> {
+  const sentences = (of: (play: PlayUnderLoad) => readonly string[]): string[] =>
+    plays.flatMap((play) => of(play).map((text) => `${nameOf(play)}: ${text}`));
+  const reasons = { broken: sentences(broken), audited: [], missing: sentences(missing) };
+  return { ...drillVerdict([], reasons), asClaimed: sentences(shown) };
+}
+
+/** Each turns the drill red. */
+function broken(play: PlayUnderLoad): string[] {
+  const { played, load, refusesWrite } = play;
+  const { verdict, claim, asClaimed, evidence, isSlow } = played;
+  if (isSlow) return [];
+  const found: string[] = [];
+  const other = unclaimed(rungNamed(played.rung), scheduleOf(play), findingsOf(play));
+  if (verdict !== 'unknown' && !asClaimed)
+    found.push(`${verdict}, and the ladder claims ${claim}${evidence && `; ${evidence}`}`);
+  else if (other !== null) found.push(evidenceText('en', other));
+  if (refusesWrite && refusals(played.facts) === 0) found.push('MySQL refused no write');
+  if (salesAfter(load).length === 0) found.push('no sale after it');
+  return found;
+}
+
+function refusals(facts: Facts): number {
+  const { staleFence, duplicate } = mysqlRefusals(facts);
+  return staleFence + duplicate;
+}
+
+const unplayed = ['not-there', 'no-lock-there', 'recorded-anyway', 'slow'] as const;
+
+/** Each makes it undecided: without a fault, or without a load, a drill proves nothing. */
+function missing(play: PlayUnderLoad): string[] {
+  const { played, load, faults } = play;
+  const { tries, calmFrom, playFrom, playTo } = load;
+  const found: string[] = [];
+  if (played.verdict === 'unknown') found.push(`unknown: ${played.evidence}`);
+  else if (played.steps.some(({ place }) => isMissed(place, ...unplayed)))
+    found.push('a step was not played');
+  for (const finding of findingsOf(play)) {
+    const { check, verdict } = finding;
+    if (verdict === 'unknown' && check !== played.shows)
+      found.push(`${check} unknown: ${evidenceText('en', ...evidenceOf(finding))}`);
+  }
+  if (faults === 0) found.push('no fault was injected');
+  if (!sentBetween(tries, calmFrom, playFrom).some(isSale))
+    found.push('nobody of the load bought before it');
+  if (sentBetween(tries, playFrom, playTo).length === 0)
+    found.push('nobody of the load tried meanwhile');
+  return found;
+}
+
+/** The violations that the ladder claims and that showed. */
+function shown({ played }: PlayUnderLoad): string[] {
+  return played.verdict === 'violated' && played.asClaimed ? [played.evidence] : [];
+}
+
+export function playFigures(plays: readonly PlayUnderLoad[]): Record<string, number> {
+  const sum = (count: (play: PlayUnderLoad) => number) =>
+    plays.reduce((all, play) => all + count(play), 0);
+  const asClaimed = (verdict: Verdict) =>
+    sum(({ played }) => Number(played.asClaimed && played.verdict === verdict));
+  const orders = plays.map((play) => [`orders of one user, ${nameOf(play)}`, laneOrders(play)]);
+  return {
+    attempts: sum(({ played }) => played.facts.attempts?.length ?? 0),
+    violatedAsClaimed: asClaimed('violated'),
+    heldAsClaimed: asClaimed('held'),
+    writesRefusedByMysql: sum(({ played }) => refusals(played.facts)),
+    ownersToldOfLostLease: sum(ownersTold),
+    busyUntilLeaseEnds: sum(busy),
+    ...Object.fromEntries(orders),
+  };
+}
+
+const laneOrders = ({ played }: PlayUnderLoad): number => confirmed(lanesOnly(played.facts)).length;
+
+function ownersTold({ played }: PlayUnderLoad): number {
+  const { attempts = [] } = lanesOnly(played.facts);
+  return attempts.filter(({ reason }) => reason === 'lease-lost').length;
+}
+
+/** Of the load: a fault lost the release of a lock, or came between its grant and its owner. */
+function busy({ played }: PlayUnderLoad): number {
+  const found = audit(played.facts).findings.find(({ check }) => check === 'progress');
+  return found?.verdict === 'violated' ? found.count : 0;
 }

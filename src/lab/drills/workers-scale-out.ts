@@ -4,10 +4,16 @@
  * record these. The moment is made: the stock is locked in MySQL, so each worker takes orders and
  * stands still in the middle of recording them.
  */
+
+import type { Redis } from 'ioredis';
 import type { Facts } from '../../service/audit/facts.ts';
 import { readHistory } from '../../service/audit/read-history.ts';
-import type { ShardKeys } from '../../service/connections/sale-keys.ts';
+import type { Connections } from '../../service/connections/connections.ts';
+import { orderGroup, type ShardKeys } from '../../service/connections/sale-keys.ts';
+import type { Order } from '../../service/domain.ts';
 import { findRecorded } from '../../service/orders/record-orders.ts';
+import { ordersOfEntry } from '../../service/queues/shared/order-fields.ts';
+import { consumersOf } from '../../service/queues/shared/stream-reader.ts';
 import type { Lab } from '../environment/lab.ts';
 import { openConnections } from '../environment/lab-connections.ts';
 import { type ServiceShape, workerNames } from '../environment/servers/service.ts';
@@ -21,7 +27,6 @@ import { endSales } from '../workload/end-sales.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
 import { countTexts, textsWhere } from './audited.ts';
 import type { Drill, DrillOptions } from './drill.ts';
-import { ordersInHand, ownConsumers, readers } from './in-hand.ts';
 import { type Sale as Bought, judgeUnderFire } from './under-fire.ts';
 
 const rung = 'lua-stream';
@@ -313,3 +318,51 @@ function figuresOf(step: ScaleStep): [string, number][] {
   if (killed && killed.claimedMs !== null) figures.push(['claimed after ms', killed.claimedMs]);
   return figures.map(([name, value]) => [`${nameOf(step)}, ${name}`, value]);
 }
+
+/** How many consumers have asked for orders; those of other queues with a group, too. */
+export async function readers(connections: Connections): Promise<number> {
+  const clients = String(await connections.redis('admin').client('LIST')).split('\n');
+  return clients.filter((line) => / name=consumer .* cmd=xreadgroup /.test(line)).length;
+}
+
+/**
+ * For each shard, in their order: the names of the consumers of this process. Redis knows a
+ * consumer once it has had an order.
+ */
+export const ownConsumers = (connections: Connections, pid: number): Promise<string[][]> =>
+  ofEachShard(connections, (redis, shard) => namesOf(redis, shard, pid));
+
+/** For each shard, in their order: the orders that are pending for this process. */
+export const ordersInHand = (connections: Connections, pid: number): Promise<Order[][]> =>
+  ofEachShard(connections, (redis, shard) => pendingFor(redis, shard, pid));
+
+function ofEachShard<T>(
+  connections: Connections,
+  read: (redis: Redis, shard: ShardKeys) => Promise<T>,
+): Promise<T[]> {
+  const redis = connections.redis('admin');
+  return Promise.all(connections.saleKeys.shards.map((shard) => read(redis, shard)));
+}
+
+/** None where no worker reads: the first one makes the group. */
+async function namesOf(redis: Redis, { orders }: ShardKeys, pid: number): Promise<string[]> {
+  const consumers = await redis.xinfo('CONSUMERS', orders, orderGroup).catch((error: Error) => {
+    if (error.message.startsWith('NOGROUP')) return [];
+    throw error;
+  });
+  const names = (consumers as string[][]).map((fields) => fields[fields.indexOf('name') + 1] ?? '');
+  return names.filter((name) => name.startsWith(consumersOf(pid)));
+}
+
+async function pendingFor(redis: Redis, shard: ShardKeys, pid: number): Promise<Order[]> {
+  const { orders } = shard;
+  const names = await namesOf(redis, shard, pid);
+  const pending = await Promise.all(
+    names.map((name) => redis.xpending(orders, orderGroup, '-', '+', pendingMax, name)),
+  );
+  const ids = (pending.flat() as [id: string][]).map(([id]) => id);
+  const entries = await Promise.all(ids.map((id) => redis.xrange(orders, id, id)));
+  return entries.flat().flatMap(([, fields]) => ordersOfEntry(fields));
+}
+
+const pendingMax = 1_000;

@@ -1,8 +1,8 @@
 /** The tables of runs and races, for an 80-column terminal. */
 import Table from 'cli-table3';
 import type { Language } from '../../texts/texts.ts';
+import { serialPairs } from '../drills/demo-plan.ts';
 import type { RunResult } from '../drills/run-rung.ts';
-import { serialPairs } from '../drills/serial-costs.ts';
 import type { RaceResult } from '../play/race-verdict.ts';
 import { verdictWords } from './verdict-words.ts';
 

@@ -1,10 +1,14 @@
-/** The columns of the scoreboard: faults that a race plays on a lock, and outages under load. */
+/**
+ * The columns of the scoreboard: faults that a race plays on a lock, and outages under load. And
+ * what is played for them, in the order in which the service restarts least.
+ */
 import { type Circumstance, circumstances, type Rung } from '../../service/ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts';
 import { texts } from '../../texts/texts.ts';
-import type { Away, OutagePlan } from '../drills/lock-outages.ts';
-import { lockServiceOf, outagesOf } from '../drills/lock-outages.ts';
-import { raceNames, schedules } from '../play/schedules.ts';
+import { allRaces } from '../drills/demo-plan.ts';
+import { type Away, lockServiceOf, type OutagePlan, outagesOf } from '../drills/lock-outages.ts';
+import type { Network } from '../environment/servers/service.ts';
+import { type RaceName, raceNames, schedules } from '../play/schedules.ts';
 
 /**
  * Every lock that asks servers. A rung that lets a user buy several times shows nothing new: its
@@ -66,3 +70,54 @@ export function faultText(fault: string): string {
   const servers = count === 1 ? '1 of the lock servers is' : `${count} of the lock servers are`;
   return `${servers} ${away === 'hung' ? 'paused (SIGSTOP)' : 'stopped (SIGTERM)'} for a while`;
 }
+
+export interface Chosen {
+  readonly rungs: readonly string[];
+  readonly faults: readonly string[];
+}
+
+export interface PlannedRace {
+  readonly rung: RungName;
+  readonly fault: Circumstance;
+  readonly race: RaceName;
+}
+
+/** All outages of a rung in one network are played through one sale. */
+export interface PlannedSale {
+  readonly rung: RungName;
+  readonly network: Network;
+  readonly outages: readonly { readonly fault: string; readonly plan: OutagePlan }[];
+}
+
+/** Of two races with one fault, a rung may play both. One instance before four. */
+export function racesOf({ rungs, faults }: Chosen): PlannedRace[] {
+  const planned = allRaces
+    .map(({ race, rung }) => ({ race, rung, fault: schedules[race].under }))
+    .filter(({ rung, fault }) => scoredRungs.includes(rung) && safetyFaults.includes(fault))
+    .filter(({ rung, fault }) => rungs.includes(rung) && faults.includes(fault));
+  const instances = ({ race }: PlannedRace) => schedules[race].instances;
+  return planned.toSorted((one, other) => instances(one) - instances(other));
+}
+
+/** Those through proxies last: the service restarts once between the two kinds. */
+export const salesOf = ({ rungs, faults }: Chosen): PlannedSale[] =>
+  (['direct', 'proxied'] as const).flatMap((network) =>
+    scoredRungs
+      .filter((rung) => rungs.includes(rung))
+      .map((rung) => ({ rung, network, outages: outagesFor(rung, network, faults) }))
+      .filter(({ outages }) => outages.length > 0),
+  );
+
+const networkOfOutage = (away: Away): Network => (away === 'late' ? 'proxied' : 'direct');
+
+const outagesFor = (
+  rung: RungName,
+  network: Network,
+  faults: readonly string[],
+): PlannedSale['outages'] =>
+  outageFaults
+    .filter(({ name, away }) => faults.includes(name) && networkOfOutage(away) === network)
+    .flatMap((fault) => {
+      const plan = outagePlanOf(rung, fault);
+      return plan === undefined ? [] : [{ fault: fault.name, plan }];
+    });

@@ -16,7 +16,7 @@ import {
   playOfOutage,
   playOfRace,
 } from './cell.ts';
-import { type Chosen, type PlannedRace, type PlannedSale, racesOf, salesOf } from './plan.ts';
+import { type Chosen, type PlannedRace, type PlannedSale, racesOf, salesOf } from './columns.ts';
 
 export interface ScoreboardOptions extends Chosen {
   /** How often each cell is played. */

@@ -9,10 +9,15 @@ import { type Arrival, workerLane } from '../stage/lane-messages.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { isFinal, type Try } from '../workload/steady-purchases.ts';
-import { cellName, purchaseCheckpoints, type SaleState, workerCheckpoints } from './cells.ts';
 import { neededConnections, soakFaultOn, soakFaults } from './soak-faults.ts';
 import type { SoakSale } from './soak-sale.ts';
-import type { PlannedFault } from './steering.ts';
+import {
+  cellName,
+  type PlannedFault,
+  purchaseCheckpoints,
+  type SaleState,
+  workerCheckpoints,
+} from './steering.ts';
 
 export interface PlayedFault {
   /** For people: `kill worker api-worker-2 at recorded, sold-out`. */

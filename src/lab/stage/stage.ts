@@ -10,6 +10,7 @@ import type { Attempt, Facts } from '../../service/audit/facts.ts';
 import { readHistory } from '../../service/audit/read-history.ts';
 import type { Connections } from '../../service/connections/connections.ts';
 import { signToken } from '../../service/http/tokens.ts';
+import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Lab } from '../environment/lab.ts';
 import { openConnections } from '../environment/lab-connections.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
@@ -21,6 +22,7 @@ import { allDrained } from '../workload/drained.ts';
 import { provideFor } from '../workload/provide.ts';
 import { type Rush, rush } from '../workload/rush.ts';
 import { buySteadily, type Purchase, type Try } from '../workload/steady-purchases.ts';
+import { warmUp } from '../workload/warm-up.ts';
 import type { Emit } from './events.ts';
 import { answerLost } from './place.ts';
 import { Player } from './player.ts';
@@ -123,6 +125,13 @@ export class Stage {
     const voucherId = await putOnSale(baseUrl, tokenSecret, shape.instances, sale);
     this.emit({ kind: 'on-sale', voucherId, rung, stock });
     return voucherId;
+  }
+
+  /** Before a load: the instances have their code compiled, and the rung open. */
+  async warmUp(rung: RungName, seed: number): Promise<void> {
+    const { baseUrl, shape } = this.lab;
+    const request = { rung, instances: shape.instances, seed, baseUrl, requestsPerEagerUser: 1 };
+    await warmUp(request, this.connections);
   }
 
   /** One purchase, once. */

@@ -3,8 +3,7 @@
  * itself, and with the same report. One at a time.
  */
 
-import { askLab } from '../../lab/by-hand/ask-lab.ts';
-import type { AskedFault } from '../../lab/by-hand/asked-faults.ts';
+import { type AskedFault, askLab } from '../../lab/by-hand/asked-faults.ts';
 import { Lab } from '../../lab/environment/lab.ts';
 import { withLab } from '../../lab/environment/session.ts';
 import { labError } from '../../lab/errors.ts';

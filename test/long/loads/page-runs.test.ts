@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { execa } from 'execa';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { askLab } from '../../../src/lab/by-hand/ask-lab.ts';
+import { askLab } from '../../../src/lab/by-hand/asked-faults.ts';
 import { Lab } from '../../../src/lab/environment/lab.ts';
 import { withRedis } from '../../../src/lab/environment/replication.ts';
 import type { LoadCost } from '../../../src/lab/stage/seconds.ts';

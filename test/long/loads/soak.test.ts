@@ -1,9 +1,8 @@
 /** A minute of the soak: faults at checkpoints while lua-stream sells; nothing is lost. */
 import { expect, test } from 'vitest';
 import { resultText } from '../../../src/lab/report/result-text.ts';
-import { targets } from '../../../src/lab/soak/cells.ts';
 import { soak, soakShape } from '../../../src/lab/soak/soak.ts';
-import { Steering } from '../../../src/lab/soak/steering.ts';
+import { Steering, targets } from '../../../src/lab/soak/steering.ts';
 import { playIn } from '../../support/judged-drill.ts';
 import { theLab } from '../../support/own-lab.ts';
 
