@@ -11,10 +11,10 @@ import { hotVoucher } from './hot-voucher.ts';
 import { hungMaster } from './hung-master.ts';
 import { k6Failover } from './k6-failover.ts';
 import { killStorm } from './kill-storm.ts';
+import { stopMasters } from './lock-outages.ts';
 import { lockStormDrill } from './lock-storm.ts';
 import { pausedFailover } from './paused-failover.ts';
 import { raceDrills } from './race-drills.ts';
-import { stopMasters } from './stop-masters.ts';
 import { waitingRoom } from './waiting-room.ts';
 import { workersScaleOut } from './workers-scale-out.ts';
 

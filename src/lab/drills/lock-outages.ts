@@ -1,27 +1,38 @@
 /**
  * Outages of the lock servers of a rung: what its row claims about them is what is expected. A rung
- * sells on while what is left is enough, and else it refuses and says why.
+ * sells on while what is left is enough, and else it refuses and says why. The drill stops one, two
+ * and three of the independent masters under steady load, and starts them again: on the rungs that
+ * need all of them, a majority, and one other Redis.
  */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lockEvents } from '../../service/audit/read-history.ts';
 import type { LockService, Rung } from '../../service/ladder/rung.ts';
 import { ladder, type RungName, rungNamed } from '../../service/ladder/rungs.ts';
-import type { Lab } from '../environment/lab.ts';
+import { defaultShape, type Lab } from '../environment/lab.ts';
 import { lockKeys, locksNow } from '../environment/locks-now.ts';
 import { type FaultName, faultOn } from '../faults/faults.ts';
 import type { Bilingual } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import { type Audited, type AuditedFinding, findingsOf } from './audited.ts';
+import {
+  type Audited,
+  type AuditedFinding,
+  auditAll,
+  countViolations,
+  findingsOf,
+} from './audited.ts';
+import type { Drill } from './drill.ts';
 import {
   countSales,
   expected,
+  judgeOutages,
   meanwhile,
   type Played,
+  phasesAround,
   resumedAfterMs,
   type Seen,
 } from './expectations.ts';
 import { broken, type Outage, playOutages, type Scene } from './outage.ts';
+import { phaseTable } from './phases.ts';
 
 /** Longer than a client waits, and shorter than an outage: requests arrive during it and after. */
 const lateByMs = 1_500;
@@ -206,3 +217,42 @@ async function lockedByNobody(
   const byResource = Map.groupBy(abandoned, ({ resource }) => resource);
   return new Set([...byResource].filter(([, on]) => on.length >= blocking).map(([name]) => name));
 }
+
+const rungs = ['multilock', 'redlock', 'redis-atomic'] as const;
+/** The claim of the drill: sales are back so soon after the servers. */
+const soldAgainWithinMs = 2_000;
+
+export const stopMasters: Drill = {
+  about: {
+    en: '1, 2 and 3 lock servers stopped and started while multilock, redlock, redis-atomic sell',
+    zh: 'multilock、redlock、redis-atomic 下单时，停止并启动 1、2、3 个锁服务器',
+  },
+  takesMinutes: 1,
+  async play(stage, { seed, minutes }) {
+    const targets = rungs.map((rung) => {
+      const plans = outagesOf(lockServiceOf(rung), 'stopped', seed);
+      return { rung, plans };
+    });
+    const outages = targets.flatMap(({ plans }) => plans).length;
+    const partMs = (minutes * 60_000) / (outages * partsOfOutage);
+    await stage.serve(defaultShape);
+    const loads: Played<LockOutage>[] = [];
+    for (const target of targets) {
+      const title = `stop-masters, seed ${seed}`;
+      loads.push(await sellThrough(stage, { ...target, partMs, soldAgainWithinMs, seed, title }));
+    }
+    const seen = loads.flatMap((load) => load.seen);
+    const phases = seen.flatMap((each) => phasesAround(each.row.rung, each));
+    const audits = auditAll(loads.map(({ facts }) => facts));
+    return {
+      ...judgeOutages(loads, { audits, judged: judgedFindings }),
+      conclusions: conclusionsOf(seen),
+      figures: {
+        attempts: loads.reduce((sum, { facts }) => sum + (facts.attempts ?? []).length, 0),
+        violations: countViolations(audits.flatMap(judgedFindings)),
+        latestResumptionMs: Math.max(0, ...phases.map(({ resumedAfterMs }) => resumedAfterMs ?? 0)),
+      },
+      tables: [phaseTable(phases)],
+    };
+  },
+};

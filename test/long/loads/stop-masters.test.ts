@@ -1,6 +1,6 @@
 /** Half a minute of stopped masters: MultiLock stops selling with one, Redlock with two. */
 import { expect, test } from 'vitest';
-import { stopMasters } from '../../../src/lab/drills/stop-masters.ts';
+import { stopMasters } from '../../../src/lab/drills/lock-outages.ts';
 import { spansOf } from '../../../src/lab/stage/seconds.ts';
 import { expectHeld, playIn } from '../../support/judged-drill.ts';
 import { theLab } from '../../support/own-lab.ts';
