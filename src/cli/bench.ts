@@ -9,7 +9,7 @@ import type { OwnReport } from '../lab/report/experiment-report.ts';
 import { fileLine } from '../lab/report/file-words.ts';
 import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
-import { blocksText } from '../lab/report/result-text.ts';
+import { blocksText } from '../lab/report/table.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
 import { instancesByDefault } from '../service/config.ts';
 import { flag, wholeNumber } from '../service/operate/words.ts';

@@ -184,7 +184,7 @@ function report(
 async function walk(current: Walk, plan: Plan): Promise<void> {
   await tellStory(current, plan);
   const { lab, stream, language, planned, folder } = current;
-  stream.print(storyEnd(planned - current.rushes.size, folder));
+  stream.print(storyEnd(planned - current.rushes.size, folder, language));
   await lab.provide(startedSpares, stream.progress);
   stream.print(demoHead(defaults, language));
   let before: Run | undefined;
@@ -195,9 +195,9 @@ async function walk(current: Walk, plan: Plan): Promise<void> {
   }
   for (const request of plan.comparisons) current.comparisons.push(await play(current, request));
   stream.print(ordersHead(language));
-  for (const rung of plan.orders) stream.print(ordersLine(await orders(current, rung)));
+  for (const rung of plan.orders) stream.print(ordersLine(await orders(current, rung), language));
   stream.print(racesHead(language));
-  for (const pair of plan.races) stream.print(raceLine(await race(current, pair)));
+  for (const pair of plan.races) stream.print(raceLine(await race(current, pair), language));
 }
 
 /** The four rushes of the headline, which the walk then shows again in their places. */

@@ -7,7 +7,7 @@ import { type Database, databaseShell } from '../lab/environment/servers/databas
 import { pageName } from '../lab/environment/servers/page.ts';
 import { networkOf, networks, type ServiceShape } from '../lab/environment/servers/service.ts';
 import { alone, endPlays, runningOn } from '../lab/environment/session.ts';
-import { plainTable } from '../lab/report/tables.ts';
+import { tableText } from '../lab/report/table.ts';
 import { addressWithKey } from '../page/access.ts';
 import { openPage } from '../page/open-page.ts';
 import { durabilities, labTokenSecret } from '../service/config.ts';
@@ -126,7 +126,7 @@ function statusText(lab: Lab, language: Language): string {
     alive ? String(pid) : say.gone,
     paused ? say.paused : '',
   ]);
-  const table = plainTable([...say.head], rows);
+  const table = tableText({ title: '', head: say.head, rows, textColumns: 1 });
   return [
     `${say.servers(baseUrl, shape.instances, shape.balancer)}\n`,
     `${table}\n`,

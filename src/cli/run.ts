@@ -15,6 +15,7 @@ import { type Run, type RunRequest, runExperiment } from '../lab/drills/run-rung
 import { fileLine, reportLine } from '../lab/report/file-words.ts';
 import { lessonLines } from '../lab/report/race-text.ts';
 import { runFiles } from '../lab/report/run-folder.ts';
+import { costTable, runTable } from '../lab/report/run-tables.ts';
 import {
   auditLines,
   claimSentence,
@@ -23,8 +24,7 @@ import {
   proofLines,
   refusedLine,
 } from '../lab/report/sentences.ts';
-import { costTable, runTable } from '../lab/report/tables.ts';
-import { verdictWords } from '../lab/report/verdict-words.ts';
+import { tableText } from '../lab/report/table.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { ladder } from '../service/ladder/rungs.ts';
 import { wholeNumber } from '../service/operate/words.ts';
@@ -111,21 +111,17 @@ function runText(run: Run, folder: string, language: Language): string {
   const { result, audit } = run;
   const { rung, workMs, seed, voucherId } = result;
   return [
-    runTable([result], language),
+    tableText(runTable([result]), language),
     '',
-    verdictWords[language].legend,
-    '',
-    costTable([result], language),
-    '',
-    verdictWords[language].costLegend,
+    tableText(costTable([result]), language),
     '',
     refusedLine(run, language),
     wrap(claimSentence(run, language)),
     auditLines(audit, language),
     ...proofLines(run, language),
     '',
-    ...pauseLines(run),
-    ...mysqlLines(run),
+    ...pauseLines(run, language),
+    ...mysqlLines(run, language),
     `workMs ${workMs}, seed ${seed}`,
     fileLine('check', `npx lockstep audit ${voucherId}`, language),
     reportLine(folder, language),

@@ -2,8 +2,7 @@
 import { cpus } from 'node:os';
 import { execa } from 'execa';
 import { programPath } from '../../src/lab/environment/processes.ts';
-import { markdownTable } from '../../src/lab/report/markdown-table.ts';
-import { plainTable } from '../../src/lab/report/tables.ts';
+import { markdownTable, tableText } from '../../src/lab/report/table.ts';
 import { wrap } from '../../src/lab/report/wrap.ts';
 import type { Answer } from '../../src/lab/stage/result.ts';
 import type { ClauseVerdict } from './clause.ts';
@@ -45,7 +44,12 @@ export function conformanceText(results: readonly SubjectResult[], machine: stri
     .filter(({ isOurs }) => !isOurs)
     .map(({ subject, setup }) => wrap(`${subject}: ${setup}`));
   return [
-    plainTable(['lock', ...clauseHeads], results.map(row)),
+    tableText({
+      title: '',
+      head: ['lock', ...clauseHeads],
+      rows: results.map(row),
+      textColumns: 1,
+    }),
     legend,
     columns.join('\n'),
     results

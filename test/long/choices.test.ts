@@ -7,6 +7,7 @@ import { choicesByHand } from '../../src/lab/play/by-hand.ts';
 import { isAboutData } from '../../src/lab/play/race-verdict.ts';
 import { type Schedule, schedules } from '../../src/lab/play/schedules.ts';
 import type { Result } from '../../src/lab/stage/result.ts';
+import { cellText } from '../../src/lab/stage/table.ts';
 import { readEpoch } from '../../src/service/connections/connections.ts';
 import { openPool } from '../../src/service/connections/mysql-pool.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
@@ -195,8 +196,8 @@ test('a choice of the worker is none where it is no lane', async () => {
 
 const sentBy = ({ tables = [] }: Result) =>
   tables.at(-1)?.rows.map(([choice, cell]) => {
-    const text = typeof cell === 'object' ? cell.full : cell;
-    return `${choice} ${text?.replaceAll(/\d{15,}/g, '<id>')}`.trim();
+    const text = cell === undefined ? '' : cellText('en', cell);
+    return `${choice} ${text.replaceAll(/\d{15,}/g, '<id>')}`.trim();
   });
 
 test('a choice says what it sent to Redis and MySQL, and then nobody listens any more', async () => {

@@ -6,7 +6,7 @@ import {
   type Run,
   rowOf,
 } from '../../src/lab/benchmarks/queue-benchmark.ts';
-import { blocksText } from '../../src/lab/report/result-text.ts';
+import { blocksText } from '../../src/lab/report/table.ts';
 import { tooWide } from './terminal.ts';
 
 const answered = (count: number, outcome: 'accepted' | 'refused' | 'unknown', reason?: string) =>

@@ -27,7 +27,7 @@ import { figuresOfScript } from '../../src/lab/benchmarks/script-buyer.ts';
 import { type RateLimits, searchRate } from '../../src/lab/benchmarks/search-rate.ts';
 import { spreadOf, spreadOfKnown } from '../../src/lab/benchmarks/spread.ts';
 import { fallen, judgeTarget } from '../../src/lab/benchmarks/targets.ts';
-import { blocksText } from '../../src/lab/report/result-text.ts';
+import { blocksText } from '../../src/lab/report/table.ts';
 import { ladder, rungNames } from '../../src/service/ladder/rungs.ts';
 import { someFolder } from '../support/basics.ts';
 import { cpu, cpuOf, exactly, measured } from './bench-figures.ts';

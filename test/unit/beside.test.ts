@@ -11,7 +11,7 @@ import {
 import type { Measured } from '../../src/lab/benchmarks/measure.ts';
 import { readOtherService } from '../../src/lab/benchmarks/other-service.ts';
 import { spreadOf } from '../../src/lab/benchmarks/spread.ts';
-import { blocksText } from '../../src/lab/report/result-text.ts';
+import { blocksText } from '../../src/lab/report/table.ts';
 import { someFolder, withCode } from '../support/basics.ts';
 import { cpuOf, exactly, measured } from './bench-figures.ts';
 import { tooWide } from './terminal.ts';

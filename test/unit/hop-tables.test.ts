@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { type Hop, hopTables } from '../../src/lab/drills/accepted-is-not-sold.ts';
-import { tableMarkdown } from '../../src/lab/report/result-markdown.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
+import { tableMarkdown } from '../../src/lab/report/table.ts';
 import { tooWide } from './terminal.ts';
 
 const compared = ['redis-list', 'redis-pubsub', 'redis-stream', 'redis-stream-group', 'rabbitmq'];

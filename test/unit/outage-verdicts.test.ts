@@ -25,7 +25,7 @@ import { playInOrder } from '../../src/lab/drills/outage.ts';
 import { phaseTable } from '../../src/lab/drills/phases.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
-import { meaningIn } from '../../src/lab/stage/result.ts';
+import { textIn } from '../../src/lab/stage/result.ts';
 import type { Finding } from '../../src/service/audit/finding.ts';
 import type { CheckName } from '../../src/service/domain.ts';
 import { serviceError } from '../../src/service/errors.ts';
@@ -127,7 +127,7 @@ describe('an outage of lock servers', () => {
     expect(text).toMatch(/^away +so many of the refused: lock-service-unavailable$/m);
     for (const [name, says] of Object.entries(table.legend ?? {})) {
       expect(table.head).toContain(name);
-      for (const language of languages) expect(meaningIn(language, says)).not.toBe('');
+      for (const language of languages) expect(textIn(language, says)).not.toBe('');
     }
   });
 

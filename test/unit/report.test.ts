@@ -12,6 +12,7 @@ import {
   runLines,
 } from '../../src/lab/report/demo-lines.ts';
 import { ladderText } from '../../src/lab/report/ladder-tables.ts';
+import { costTable, demoTables, runTable } from '../../src/lab/report/run-tables.ts';
 import {
   auditLines,
   claimSentence,
@@ -19,9 +20,10 @@ import {
   verdictSentence,
 } from '../../src/lab/report/sentences.ts';
 import { headlineTable, storyHead, storyLine } from '../../src/lab/report/story-lines.ts';
-import { runTable } from '../../src/lab/report/tables.ts';
+import { blocksText, tableText } from '../../src/lab/report/table.ts';
 import { verdictWords } from '../../src/lab/report/verdict-words.ts';
 import { columns, wrap } from '../../src/lab/report/wrap.ts';
+import { textIn } from '../../src/lab/stage/result.ts';
 import type { Audit } from '../../src/service/audit/audit.ts';
 import type { Finding } from '../../src/service/audit/finding.ts';
 import type { Evidence } from '../../src/service/audit/sentences.ts';
@@ -61,39 +63,34 @@ const finding = (check: CheckName, verdict: Verdict, worst?: Evidence): Finding 
 });
 
 describe('the table of runs', () => {
-  test('fits the terminal with every rung, when all users buy and one rung oversells', () => {
+  test.each(languages)('in %s fits with every rung, when all buy and one oversells', (language) => {
     const wrong = { verdict: 'violated', asClaimed: false } as const;
     const oversold = {
       ...{ attempts: { accepted: 1_580, refused: 0, unknown: 120 }, orders: 1_700 },
       ...{ stockLeft: 82, oversoldBy: 1_600, usersWithTwoOrders: 100 },
     };
     const all = rungNames.map((rung) => result({ rung, balancer: 'cluster' }));
-    const table = runTable([...all, result({ ...wrong, ...oversold })]);
-    expect(tooWide(table)).toEqual([]);
-    for (const rung of rungNames) expect(table).toContain(rung);
+    const text = blocksText(demoTables([...all, result({ ...wrong, ...oversold })], all), language);
+    expect(tooWide(text)).toEqual([]);
+    for (const rung of rungNames) expect(text).toContain(rung);
   });
 
   test('marks whether a run was as claimed, and which balancer shared the requests out', () => {
-    const marks = (given: Partial<RunResult>) => runTable([result(given)]).match(/4\*?(?= )|[✓✗]/g);
+    const marks = (given: Partial<RunResult>) =>
+      tableText({ ...runTable([result(given)]), legend: {} }).match(/4\*?(?= )|[✓✗]/g);
     expect(marks({})).toEqual(['4', '✓']);
     expect(marks({ asClaimed: false, balancer: 'cluster' })).toEqual(['4*', '✗']);
   });
 
-  test.each(languages)(
-    'in %s has legends that fit and explain all but the plain columns',
-    (language) => {
-      const { legend, costLegend, runHead, costHead } = verdictWords[language];
-      const plain = [...runHead.slice(0, 1), ...runHead.slice(3, 5)];
-      for (const [head, words] of [
-        [runHead, legend],
-        [costHead, `${legend}\n${costLegend}`],
-      ] as const) {
-        expect(tooWide(words)).toEqual([]);
-        const isExplained = (name: string) => words.split(/[\s、,]+/).includes(name);
-        expect(head.filter((name) => !plain.includes(name) && !isExplained(name))).toEqual([]);
-      }
-    },
-  );
+  test('explains all but the plain columns', () => {
+    for (const [{ head, legend = {} }, ...plain] of [
+      [runTable([]), 'rung', 'sold', 'left'] as const,
+      [costTable([]), 'rung', 'on', 'p99'] as const,
+    ])
+      expect([...plain, ...Object.keys(legend)].toSorted()).toEqual(
+        head.map((name) => textIn('en', name)).toSorted(),
+      );
+  });
 });
 
 describe.each(languages)('in %s, the lines of the demo', (language) => {
@@ -134,7 +131,7 @@ describe.each(languages)('in %s, the lines of the demo', (language) => {
       expect(text).toContain(title);
       expect(text).toContain(meaning);
       const surprise = storyLine(name, run({ ...story[name], ...wrong }), language);
-      expect(surprise).toContain('✗ the ladder claims');
+      expect(surprise).toContain(verdictWords[language].notClaimed('held').slice(0, 4));
       expect(surprise).not.toContain(meaning);
     }
   });
@@ -192,7 +189,7 @@ describe('the lines of the demo', () => {
       result({ orders: 18 }),
       result({ rung: 'redlock', orders: 17 }),
     ];
-    const [, ...rows] = headlineTable(runs).split('\n');
+    const [, ...rows] = tableText(headlineTable(runs)).split('\n');
     expect(rows.map((line) => line.split(/ {2,}/))).toEqual([
       ['a mutex, 1 process', '20', '0', 'held'],
       ['the same mutex, 4 processes', '20', '9', 'held'],

@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { markText } from '../../src/lab/report/fault-words.ts';
-import { fullCells } from '../../src/lab/report/figure-rows.ts';
 import { liveHead, liveLegend, liveReader, secondLine } from '../../src/lab/report/live-lines.ts';
 import { type Answered, emitter, type Reader } from '../../src/lab/stage/events.ts';
 import { faultTable } from '../../src/lab/stage/fault-table.ts';
 import { spansOf } from '../../src/lab/stage/seconds.ts';
 import { Stage } from '../../src/lab/stage/stage.ts';
+import { cellText } from '../../src/lab/stage/table.ts';
 import { tellSeconds } from '../../src/lab/stage/tell-seconds.ts';
 import { Timeline } from '../../src/lab/stage/timeline.ts';
 import { recorderOf } from './recorder.ts';
@@ -115,7 +115,7 @@ test('each fault has a row for each load that it met: what it cost, and when it 
   at(4_000).loadEnded('lua-stream');
   at(5_000).faultStarted('kill nginx'); // It met nobody.
   const { head = [], rows = [], legend = {} } = faultTable(timeline) ?? {};
-  const cells = rows.map(fullCells);
+  const cells = rows.map((row) => row.map((cell) => cellText('en', cell)));
   expect(head).toEqual(['fault', 'load', 'from s', 'to s', 'sold', 'refused', '?', 'back ms']);
   expect(cells).toEqual([
     ['stop redis-2', 'redlock', '1.0', '3.0', '0', '1', '1', '250'],

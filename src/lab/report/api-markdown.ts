@@ -1,7 +1,7 @@
 /** The reference of the API, from its description: docs/api.md. */
 import { z } from 'zod';
 import { describeApi } from '../../service/http/described-api.ts';
-import { markdownTable } from './markdown-table.ts';
+import { markdownTable } from './table.ts';
 
 type Paths = NonNullable<ReturnType<typeof describeApi>['paths']>;
 type Operation = NonNullable<Paths[string]['get']>;

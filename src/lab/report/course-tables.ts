@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Language } from '../../texts/texts.ts';
-import { markdownTable } from './markdown-table.ts';
+import { markdownTable } from './table.ts';
 
 /** A cell that is the same in both, as a command or a link; or one of each. */
 const Cell = z.union([z.string(), z.object({ en: z.string(), zh: z.string() })]);

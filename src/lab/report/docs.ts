@@ -11,11 +11,11 @@ import type { Language } from '../../texts/texts.ts';
 import { type DrillName, drillNames, drills } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import { rungsWithOrders } from '../play/set-up.ts';
-import type { Result } from '../stage/result.ts';
+import { type Result, type Table, textIn } from '../stage/result.ts';
+import { cellText } from '../stage/table.ts';
 import { apiMarkdown } from './api-markdown.ts';
 import { courseTables } from './course-tables.ts';
 import { exportsMarkdown, libraryEntries } from './export-table.ts';
-import { fullCells } from './figure-rows.ts';
 import {
   circumstancesMarkdown,
   ladderInChinese,
@@ -24,11 +24,11 @@ import {
   promisesMarkdown,
   raceMarkdown,
 } from './ladder-tables.ts';
-import { markdownTable } from './markdown-table.ts';
-import { measuredBy, tableMarkdown } from './result-markdown.ts';
+import { measuredBy } from './result-text.ts';
 import { mergedScoreboard, type Scoreboard } from './scoreboard-grid.ts';
 import { scoreboardTables } from './scoreboard-markdown.ts';
 import { headlineTable } from './story-lines.ts';
+import { markdownTable, tableMarkdown, tableText } from './table.ts';
 
 export type Parts = Readonly<Record<string, string>>;
 
@@ -118,7 +118,7 @@ const firstOf = (text: string, paragraphs: number): string =>
   text.split('\n\n').slice(0, paragraphs).join('\n\n');
 
 const headline = (results: readonly RunResult[], language: Language): Parts =>
-  results.length > 0 ? { headline: fenced(headlineTable(results, language)) } : {};
+  results.length > 0 ? { headline: fenced(tableText(headlineTable(results), language)) } : {};
 
 /** The tables of docs/ladder.md. */
 export const tableParts = (): Parts => ({
@@ -143,10 +143,13 @@ function mutantPart(runsFolder: string): Parts {
   const { tables = [] } = file === null ? {} : (JSON.parse(file) as Result);
   const whole = tables.find(({ isWide }) => isWide);
   if (!whole) return {};
-  const rows = whole.rows.map(fullCells).map(([mutant, ...cells]) => [`\`${mutant}\``, ...cells]);
-  const shown = [whole.head, ...rows].map((cells) => cells.slice(0, 6)); // Without the ids.
+  const rows = inEnglish(whole.rows).map(([mutant, ...cells]) => [`\`${mutant}\``, ...cells]);
+  const shown = [...inEnglish([whole.head]), ...rows].map((cells) => cells.slice(0, 6)); // No ids.
   return { mutants: markdownTable(shown) };
 }
+
+const inEnglish = (rows: Table['rows']): string[][] =>
+  rows.map((row) => row.map((cell) => cellText('en', cell)));
 
 /** The newest run of all rungs, and its table: rung, an order that breaks it, orders, how many. */
 export function wholeOrders(runsFolder: string) {
@@ -155,7 +158,9 @@ export function wholeOrders(runsFolder: string) {
   );
   const whole = runs.findLast(({ figures }) => figures['rungs'] === rungsWithOrders.length);
   const [table] = whole?.tables ?? [];
-  return whole && table ? { ...whole, head: table.head, rows: table.rows.map(fullCells) } : null;
+  if (!whole || !table) return null;
+  const [head = [], ...rows] = inEnglish([table.head, ...table.rows]);
+  return { ...whole, head, rows };
 }
 
 /** A row for each rung that breaks; the others in a sentence for each count of interleavings. */
@@ -190,7 +195,7 @@ function drillParts(runsFolder: string): Parts {
     const file = newest(runsFolder, `drill-${name}`, 'result.json');
     if (file === null) continue;
     const drill = JSON.parse(file) as Result & { readonly command: string };
-    const tables = (drill.tables ?? []).filter(({ title }) => titles.includes(title));
+    const tables = (drill.tables ?? []).filter(({ title }) => titles.includes(textIn('en', title)));
     if (tables.length < titles.length) continue; // It was interrupted, or nothing could be told.
     const measured = measuredBy(drill.command, drill.verdict);
     parts[name] = [...tables.map(tableMarkdown), measured].join('\n\n');

@@ -9,7 +9,7 @@ import { eventsFile, factsFiles } from './facts-files.ts';
 import { timeStamp, writeFolder } from './folder.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { replayFiles, reportFile } from './replay-files.ts';
-import { resultMarkdown } from './result-markdown.ts';
+import { resultMarkdown } from './result-text.ts';
 
 /** An experiment with its options. */
 export interface Planned<Options extends object, Own> {

@@ -1,6 +1,6 @@
 /** What a program may import from the library: each value with its docstring, and the types. */
 import { readFileSync } from 'node:fs';
-import { markdownTable } from './markdown-table.ts';
+import { markdownTable } from './table.ts';
 
 export const libraryEntries = ['locks', 'pipeline'] as const;
 type LibraryEntry = (typeof libraryEntries)[number];

@@ -1,10 +1,6 @@
-/** The figures and the tables of a result, for a reader who has room. The page has them, too. */
+/** The figures of a result. The page has them, too. */
 import type { Language } from '../../texts/texts.ts';
-import type { Result, TableCell } from '../stage/result.ts';
-
-/** With all of each cell. */
-export const fullCells = (row: readonly TableCell[]): string[] =>
-  row.map((cell) => (typeof cell === 'string' ? cell : cell.full));
+import type { Result } from '../stage/result.ts';
 
 /** Names and values for people. */
 export const figureRows = (

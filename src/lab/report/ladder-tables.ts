@@ -5,7 +5,7 @@ import { ladder, rungNames } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import { allRaces } from '../drills/demo-plan.ts';
 import { type RaceName, raceNames, type Schedule, schedules } from '../play/schedules.ts';
-import { markdownTable } from './markdown-table.ts';
+import { markdownTable } from './table.ts';
 import { wrap } from './wrap.ts';
 
 export interface LadderRow {

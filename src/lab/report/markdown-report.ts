@@ -4,8 +4,9 @@ import type { RaceResult } from '../play/race-verdict.ts';
 import { ordersLine } from './demo-lines.ts';
 import { raceText } from './race-text.ts';
 import type { Report } from './report.ts';
+import { demoTables, raceTable } from './run-tables.ts';
 import { auditLines, claimSentence, proofLines, topology } from './sentences.ts';
-import { raceTable, tablesText } from './tables.ts';
+import { blocksText, tableText } from './table.ts';
 
 export function markdownReport(report: Report): string {
   const { command, time, machine, runs, serial, orders, races } = report;
@@ -15,13 +16,17 @@ export function markdownReport(report: Report): string {
     `# Lockstep, ${time}`,
     `\`${command}\``,
     fenced(
-      tablesText(
-        results,
-        serial.map(({ result }) => result),
+      blocksText(
+        demoTables(
+          results,
+          serial.map(({ result }) => result),
+        ),
       ),
     ),
     ...runs.map(runChapter),
-    ...(orders.length > 0 ? ['## Orders', fenced(orders.map(ordersLine).join('\n'))] : []),
+    ...(orders.length > 0
+      ? ['## Orders', fenced(orders.map((each) => ordersLine(each)).join('\n'))]
+      : []),
     ...raceChapters(races),
     '## Machine and versions',
     list.join('\n'),
@@ -36,4 +41,8 @@ const runChapter = (run: Run): string =>
 const raceChapters = (races: readonly RaceResult[]): string[] =>
   races.length === 0
     ? []
-    : ['## Races', fenced(raceTable(races)), ...races.map((race) => fenced(raceText(race)))];
+    : [
+        '## Races',
+        fenced(tableText(raceTable(races))),
+        ...races.map((race) => fenced(raceText(race))),
+      ];

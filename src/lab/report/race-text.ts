@@ -8,8 +8,8 @@ import type { PlayedStep } from '../stage/events.ts';
 import { instanceAt } from '../stage/place.ts';
 import { proofText } from './sentences.ts';
 import { stepWords } from './step-words.ts';
-import { padded, verdictWords } from './verdict-words.ts';
-import { columns, wrap } from './wrap.ts';
+import { verdictWords } from './verdict-words.ts';
+import { columns, padded, wrap } from './wrap.ts';
 
 /** The widths of a step's text and of its result: with four lanes they fill the line. */
 export const textWidth = 33;

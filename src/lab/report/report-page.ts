@@ -5,12 +5,13 @@ import { type Language, texts } from '../../texts/texts.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { OrdersOfRung } from '../play/all-orders.ts';
 import type { RaceResult } from '../play/race-verdict.ts';
+import { cellText } from '../stage/table.ts';
 import { colours } from './colours.ts';
 import type { Report } from './report.ts';
+import { costTable, serialBlocks } from './run-tables.ts';
 import { auditLines, claimSentence, proofLines } from './sentences.ts';
-import { headlineCells } from './story-lines.ts';
-import { costTable, serialTable } from './tables.ts';
-import { verdictWords } from './verdict-words.ts';
+import { headlineTable } from './story-lines.ts';
+import { blocksText, tableText } from './table.ts';
 
 export const racesFile = 'races.html';
 
@@ -39,10 +40,8 @@ ${runs.map((run) => runRow(run, language))}
 ${orders.length > 0 ? html`<h2 id="orders">Interleavings</h2><p><small>Two buyers in two processes: every interleaving of their steps was played.</small></p><div class="wide"><table><tr><th>rung</th><th>interleavings</th><th>break it</th><th>as claimed</th><th>one that breaks it</th></tr>${orders.map((each) => orderRow(each, command))}</table></div>` : ''}
 ${races.length > 0 ? html`<h2 id="races">Races</h2><div class="wide"><table><tr><th>race</th><th>rung</th><th>verdict</th><th>as claimed</th><th>evidence</th></tr>${races.map(raceRow)}</table></div>` : ''}
 <h2 id="cost">Cost</h2>
-<pre>${costTable(results, language)}
-
-${verdictWords[language].costLegend}</pre>
-${serial.length > 0 ? html`<pre>${serialTable(serial.map(({ result }) => result))}</pre>` : ''}
+<pre>${tableText(costTable(results), language)}</pre>
+${serial.length > 0 ? html`<pre>${serialText(serial, language)}</pre>` : ''}
 <h2 id="evidence">Evidence</h2>
 ${runs.map((run) => runEvidence(run, language))}
 <h2 id="machine">Machine and versions</h2>
@@ -53,13 +52,19 @@ ${runs.map((run) => runEvidence(run, language))}
 }
 
 function headline(results: readonly RunResult[], language: Language) {
-  const [head = [], ...rows] = headlineCells(results, language);
-  if (rows.length === 0) return '';
+  const table = headlineTable(results);
+  if (table.rows.length === 0) return '';
+  const [head = [], ...rows] = [table.head, ...table.rows].map((row) =>
+    row.map((cell) => cellText(language, cell)),
+  );
   return html`<table class="headline">
 <tr>${head.map((name) => html`<th>${name}</th>`)}</tr>
 ${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}
 </table>`;
 }
+
+const serialText = (serial: readonly Run[], language: Language): string =>
+  blocksText(serialBlocks(serial.map(({ result }) => result)), language);
 
 const sections = ({ orders, races }: Report): (readonly [id: string, name: string])[] => [
   ['rushes', 'Rushes'],

@@ -1,13 +1,12 @@
-/** The result of an experiment for a terminal of 80 columns. */
+/** The result of an experiment: for a terminal of 80 columns, and as Markdown. */
 import type { Language } from '../../texts/texts.ts';
-import { meaningIn, type Result, type Table, type TableCell } from '../stage/result.ts';
+import type { Result } from '../stage/result.ts';
 import type { LoadCost } from '../stage/seconds.ts';
-import type { Block } from '../stage/table.ts';
 import { costSentences } from './cost-words.ts';
 import { figureRows } from './figure-rows.ts';
-import { plainTable } from './tables.ts';
-import { padded, verdictWords } from './verdict-words.ts';
-import { columns, wrap } from './wrap.ts';
+import { markdownTable, tableMarkdown, tableText } from './table.ts';
+import { verdictWords } from './verdict-words.ts';
+import { wrap } from './wrap.ts';
 
 const reasonsMax = 10;
 
@@ -43,23 +42,21 @@ export function resultText(
   ].join('\n');
 }
 
-/** The parts of a report, with empty lines between them. */
-export const blocksText = (blocks: readonly Block[]): string =>
-  blocks.map((block) => (typeof block === 'string' ? block : tableText(block))).join('\n\n');
-
-/** Below it, what its columns say. */
-export function tableText(table: Table, language: Language = 'en'): string {
-  const { title, head, rows, legend = {}, textColumns = 2 } = table;
-  const meanings = Object.entries(legend);
-  const width = Math.max(0, ...meanings.map(([name]) => columns(name))) + 2;
+/** The same as Markdown, in English. @param loads what each cost its buyers */
+export function resultMarkdown(
+  command: string,
+  result: Omit<Shown, 'faults' | 'hints'>,
+  loads: readonly LoadCost[] = [],
+): string {
+  const { verdict, reasons, asClaimed = [], conclusions = [], figures, tables = [] } = result;
   return [
-    ...(title === '' ? [] : [title]),
-    plainTable([...head], rows.map(shortCells), textColumns),
-    ...meanings.map(([name, means]) =>
-      wrap(padded(name, width) + meaningIn(language, means), 79, ' '.repeat(width)),
-    ),
-  ].join('\n');
+    ...[...costSentences(loads), ...conclusions.map(({ en }) => en)].map((text) => `- ${text}`),
+    ...tables.map(tableMarkdown),
+    markdownTable([['figure', 'value'], ...figureRows(figures)]),
+    ...[...asClaimed.map((text) => `as claimed: ${text}`), ...reasons].map((text) => `- ${text}`),
+    measuredBy(command, verdict),
+  ].join('\n\n');
 }
 
-const shortCells = (row: readonly TableCell[]): string[] =>
-  row.map((cell) => (typeof cell === 'string' ? cell : cell.short));
+export const measuredBy = (command: string, verdict: string): string =>
+  `Measured by \`${command}\`: ${verdict}.`;

@@ -13,7 +13,8 @@ import { markdownReport } from './markdown-report.ts';
 import { racesPage } from './replay-files.ts';
 import type { Report, RunRecord } from './report.ts';
 import { racesFile, reportPage } from './report-page.ts';
-import { tablesText } from './tables.ts';
+import { demoTables } from './run-tables.ts';
+import { blocksText } from './table.ts';
 
 export interface RunFolder {
   readonly path: string;
@@ -77,9 +78,11 @@ function dataFiles(report: Report): Record<string, unknown> {
   const { command, time, machine, planned, runs, serial, orders, races } = report;
   return {
     'report.md': markdownReport(report),
-    'tables.txt': tablesText(
-      runs.map(({ result }) => result),
-      serial.map(({ result }) => result),
+    'tables.txt': blocksText(
+      demoTables(
+        runs.map(({ result }) => result),
+        serial.map(({ result }) => result),
+      ),
     ),
     'report.json': {
       ...{ command, time, machine, planned },

@@ -1,7 +1,6 @@
 /** The scoreboard as Markdown: tables, legends; in a report also a sentence for each cell. */
 import type { Cell } from '../scoreboard/cell.ts';
 import { faultText, outageFaults, safetyFaults, scoredRungs } from '../scoreboard/columns.ts';
-import { markdownTable } from './markdown-table.ts';
 import {
   cellSentence,
   countsText,
@@ -12,6 +11,7 @@ import {
   safetyMark,
   scoreRows,
 } from './scoreboard-grid.ts';
+import { markdownTable } from './table.ts';
 
 export const scoreboardMarkdown = (board: Scoreboard): string =>
   [

@@ -1,13 +1,14 @@
 /** The results of a run or a race in sentences, with their evidence. */
 import type { Audit } from '../../service/audit/audit.ts';
 import type { Proof } from '../../service/audit/evidence.ts';
-import { evidenceOf, findingLine } from '../../service/audit/finding.ts';
+import { evidenceOf, type Finding } from '../../service/audit/finding.ts';
 import { refusalEvidence } from '../../service/audit/mysql-refusals.ts';
 import { evidenceText } from '../../texts/evidence.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import type { Run } from '../drills/run-rung.ts';
-import { atRight, padded, verdictWords } from './verdict-words.ts';
-import { wrap } from './wrap.ts';
+import { colons } from './file-words.ts';
+import { verdictWords } from './verdict-words.ts';
+import { atRight, padded, wrap } from './wrap.ts';
 
 export const topology = ({ result }: Run, language: Language = 'en'): string => {
   const balancer = result.balancer === 'cluster' ? ' (Node’s cluster)' : '';
@@ -41,12 +42,14 @@ export const proofLines = ({ proofs }: Run, language: Language = 'en'): string[]
   proofs.flatMap((proof) => proofText(proof, language));
 
 /** `violated: 1 of the 4 checks that could run (of 9)`. The verdict alone is that of no check. */
-export function verdictSentence({ verdict, findings, skipped }: Audit): string {
+export function verdictSentence(
+  { verdict, findings, skipped }: Audit,
+  language: Language = 'en',
+): string {
+  const say = verdictWords[language];
   const as = findings.filter((finding) => finding.verdict === verdict).length;
-  if (as === 0) return verdict;
-  const all =
-    skipped.length === 0 ? '' : ` that could run (of ${findings.length + skipped.length})`;
-  return `${verdict}: ${as} of the ${findings.length} checks${all}`;
+  const word = say.verdicts[verdict];
+  return as === 0 ? word : word + say.ofChecks(as, findings.length, skipped.length);
 }
 
 /** Each check on its own line. */
@@ -66,10 +69,16 @@ export function auditLines({ findings, skipped }: Audit, language: Language = 'e
 }
 
 /** What did not hold, in short. */
-export const failedFindings = ({ audit }: Pick<Run, 'audit'>): string[] =>
+export const failedFindings = (
+  { audit }: Pick<Run, 'audit'>,
+  language: Language = 'en',
+): string[] =>
   audit.findings
     .filter(({ verdict }) => verdict !== 'held')
-    .map((finding) => wrap(`    ${findingLine(finding)}`, 79, '      '));
+    .map((finding) => wrap(`    ${findingText(finding, language)}`, 79, '      '));
+
+const findingText = (finding: Finding, language: Language): string =>
+  finding.check + colons[language] + evidenceText(language, ...evidenceOf(finding));
 
 /** The events that prove a violation, in order, and the rows that they left. */
 export function proofText({ check, events, rows }: Proof, language: Language = 'en'): string[] {
@@ -89,20 +98,22 @@ export function proofText({ check, events, rows }: Proof, language: Language = '
 }
 
 /** How often MySQL refused a write that the lock had let through; no line when it did not. */
-export const mysqlLines = ({ result }: Run): string[] =>
-  refusalEvidence(result.refusedByMysql).map((each) => evidenceText('en', each));
+export const mysqlLines = ({ result }: Run, language: Language = 'en'): string[] =>
+  refusalEvidence(result.refusedByMysql).map((each) => evidenceText(language, each));
 
 /** The request that each pause stopped, and for how long. */
-export function pauseLines({ result: { pauses }, facts: { history = [] } }: Run): string[] {
+export function pauseLines(
+  { result: { pauses }, facts: { history = [] } }: Run,
+  language: Language = 'en',
+): string[] {
+  const say = verdictWords[language];
   return pauses.map((pause) => {
     const find = (wanted: string) =>
       history.find(({ event, reason }) => event === wanted && reason === pause);
     const paused = find('paused');
     const resumed = find('resumed');
-    if (!paused) return `pause ${pause}: NO request reached it`;
-    const ms = resumed
-      ? `${Math.round(Number(BigInt(resumed.at) - BigInt(paused.at)) / 1e6)} ms`
-      : 'to the end';
-    return `pause ${pause}: user ${paused.userId}, order ${paused.orderId}, ${ms}`;
+    if (!paused) return say.notPaused(pause);
+    const ms = resumed && Math.round(Number(BigInt(resumed.at) - BigInt(paused.at)) / 1e6);
+    return say.paused(pause, say.ofProof(String(paused.userId), String(paused.orderId)), ms);
   });
 }

@@ -2,8 +2,12 @@
 import { type StoryName, story, storyNames } from '../../service/ladder/story.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
+import { type Table, textIn } from '../stage/result.ts';
+import { type Column, cellText, tableOf } from '../stage/table.ts';
+import { verdictWord } from './run-tables.ts';
 import { failedFindings } from './sentences.ts';
-import { atRight, padded, verdictWords } from './verdict-words.ts';
+import { lineOf } from './table.ts';
+import { verdictWords } from './verdict-words.ts';
 import { columns, wrap } from './wrap.ts';
 
 type Shape = Pick<RunResult, 'rung' | 'instances' | 'balancer' | 'retries'>;
@@ -18,55 +22,61 @@ export const storyOf = ({ rung, instances, balancer, retries }: Shape): StoryNam
       retries === 0,
   );
 
-const row = (
-  width: number,
-  [title = '', sold = '', twice = '', verdict = '']: readonly string[],
-): string =>
-  [padded(title, width), atRight(sold, 4), atRight(twice, 21), verdict].join('  ').trimEnd();
+type Told = readonly [name: StoryName, result: RunResult];
 
-const titleWidth = (language: Language): number =>
-  Math.max(...storyNames.map((name) => columns(texts[language].story[name].title)));
+const storyColumns: readonly Column<Told>[] = [
+  ['', ([name]) => ({ en: texts.en.story[name].title, zh: texts.zh.story[name].title })],
+  [{ en: 'sold', zh: '卖出' }, ([, { orders }]) => orders, 5],
+  [
+    { en: 'users with two orders', zh: '有两单的用户' },
+    ([, { usersWithTwoOrders }]) => usersWithTwoOrders,
+    22,
+  ],
+  [{ en: 'verdict', zh: '结果' }, ([, { verdict }]) => verdictWord(verdict)],
+];
+const layout = { textColumns: 1, endsInText: true } as const;
 
-export const storyHead = (language: Language): string =>
-  row(titleWidth(language), verdictWords[language].headline);
+const tableOfStory = (rows: readonly Told[]): Table => tableOf('', rows, storyColumns, layout);
 
-function resultCells(name: StoryName, result: RunResult, language: Language): string[] {
-  const { orders, usersWithTwoOrders, verdict } = result;
-  const { title } = texts[language].story[name];
-  const word = verdictWords[language].verdicts[verdict];
-  return [title, String(orders), String(usersWithTwoOrders), word];
+/** What the README shows first: the rows whose runs are there. */
+export const headlineTable = (results: readonly RunResult[]): Table =>
+  tableOfStory(
+    storyNames.flatMap((name): Told[] => {
+      const result = results.find((each) => storyOf(each) === name);
+      return result ? [[name, result]] : [];
+    }),
+  );
+
+/** One line of it, before the others are known. */
+function line(cells: Table['head'] | Table['rows'][number], language: Language): string {
+  const titles = storyNames.map((name) => columns(texts[language].story[name].title));
+  const widths = [Math.max(...titles), ...(tableOfStory([]).widths ?? []).slice(1)];
+  return lineOf(
+    cells.map((cell) => cellText(language, cell)),
+    widths,
+    layout,
+  );
 }
 
-const resultRow = (name: StoryName, result: RunResult, language: Language): string =>
-  row(titleWidth(language), resultCells(name, result, language));
+export const storyHead = (language: Language): string => line(tableOfStory([]).head, language);
 
 /** Its line, and below it why: the story's sentence, or what the audit found instead. */
 export function storyLine(name: StoryName, run: Run, language: Language): string {
+  const [cells = []] = tableOfStory([[name, run.result]]).rows;
   const { meaning } = texts[language].story[name];
+  const claim = verdictWords[language].notClaimed(run.claim.verdict);
   const why = run.result.asClaimed
     ? [wrap(`    ${meaning}`, 79, '    ')]
-    : [`    ✗ the ladder claims ${run.claim.verdict}`, ...failedFindings(run)];
-  return [resultRow(name, run.result, language), ...why].join('\n');
+    : [`    ${claim}`, ...failedFindings(run, language)];
+  return [line(cells, language), ...why].join('\n');
 }
-
-/** The head, and the rows whose runs are there. */
-export function headlineCells(results: readonly RunResult[], language: Language): string[][] {
-  const rows = storyNames.flatMap((name) => {
-    const result = results.find((each) => storyOf(each) === name);
-    return result ? [resultCells(name, result, language)] : [];
-  });
-  return [[...verdictWords[language].headline], ...rows];
-}
-
-/** What the README shows first. */
-export const headlineTable = (results: readonly RunResult[], language: Language = 'en'): string =>
-  headlineCells(results, language)
-    .map((cells) => row(titleWidth(language), cells))
-    .join('\n');
 
 /** What follows the story, and where to see it. */
-export function storyEnd(more: number, folder: string): string {
-  const follows = `These four are the point. The whole ladder follows: ${more} more runs, interleavings and races.`;
-  const report = `Ctrl-C ends it and keeps what was seen: ${folder}/index.html`;
-  return `\n${wrap(`${follows} ${report}`, 79, '')}`;
+export function storyEnd(more: number, folder: string, language: Language): string {
+  const page = `${folder}/index.html`;
+  const follows = {
+    en: `These four are the point. The whole ladder follows: ${more} more runs, interleavings and races. Ctrl-C ends it and keeps what was seen: ${page}`,
+    zh: `重点就是这四行。接下来是全部方案：还有 ${more} 次抢购、执行顺序和竞态。按 Ctrl-C 结束，已有的结果会保留：${page}`,
+  };
+  return `\n${wrap(textIn(language, follows), 79, '')}`;
 }

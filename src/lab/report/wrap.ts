@@ -36,3 +36,10 @@ export const columns = (text: string): number =>
     (sum, character) => sum + (/[\u2e80-\u9fff\uff00-\uffef]/.test(character) ? 2 : 1),
     0,
   );
+
+/** Padded to this number of terminal columns. */
+export const padded = (text: string, width: number): string =>
+  text + ' '.repeat(Math.max(0, width - columns(text)));
+
+export const atRight = (text: string, width: number): string =>
+  ' '.repeat(Math.max(0, width - columns(text))) + text;

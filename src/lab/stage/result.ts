@@ -7,24 +7,28 @@ import type { Recorded } from './seconds.ts';
 /** A sentence of a schedule or of a result. */
 export type Bilingual = Readonly<Record<Language, string>>;
 
+/** A name, a code or a number is the same in every language. */
+export type Text = Bilingual | string;
+
+export const textIn = (language: Language, text: Text): string =>
+  typeof text === 'string' ? text : text[language];
+
 /** A text; where a terminal has no room for all of it, its short form, too. */
-export type TableCell = string | { readonly short: string; readonly full: string };
-
-/** A text that stands in one language is for people who measure. */
-export type Meaning = Bilingual | string;
-
-export const meaningIn = (language: Language, means: Meaning): string =>
-  typeof means === 'string' ? means : means[language];
+export type TableCell = Text | { readonly short: string; readonly full: string };
 
 export interface Table {
-  readonly title: string;
-  /** What a column says, by its name in the head, where the name alone does not tell it. */
-  readonly legend?: Readonly<Record<string, Meaning>>;
+  readonly title: Text;
+  /** What a column or a cell says, by its English name, where the name alone does not tell it. */
+  readonly legend?: Readonly<Record<string, Text>>;
   /** The columns at the left that are text (2); the others are numbers, and stand at the right. */
   readonly textColumns?: number;
+  /** The last column is text, too. */
+  readonly endsInText?: true;
+  /** The least width of each column: the rows come one by one, or two tables are to be alike. */
+  readonly widths?: readonly number[];
   /** A terminal has no room for it: it is on the page and in the documents only. */
   readonly isWide?: true;
-  readonly head: readonly string[];
+  readonly head: readonly Text[];
   readonly rows: readonly (readonly TableCell[])[];
 }
 

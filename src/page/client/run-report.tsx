@@ -1,8 +1,9 @@
 /** The verdict of a run or of a race, what it cost, and the numbers behind it. */
 
 import type { ComponentChildren } from 'preact';
-import { figureRows, fullCells } from '../../lab/report/figure-rows.ts';
-import { meaningIn, type Table as ResultTable } from '../../lab/stage/result.ts';
+import { figureRows } from '../../lab/report/figure-rows.ts';
+import { type Table as ResultTable, textIn } from '../../lab/stage/result.ts';
+import { cellText, meaningsOf } from '../../lab/stage/table.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { isRung } from './built-rows.ts';
 import { Chip, VerdictCard } from './cards.tsx';
@@ -140,7 +141,7 @@ export function RunTables({ run, hasRace }: { run: RunView; hasRace: boolean }) 
   return (
     <>
       {tables.map((table) => (
-        <Table key={table.title} table={table} />
+        <Table key={textIn('en', table.title)} table={table} />
       ))}
       <Numbers title={words.figures} rows={figureRows(figures, language.value)} />
       {!hasRace && <Numbers title={words.faults} rows={counted} />}
@@ -156,38 +157,43 @@ export function RunTables({ run, hasRace }: { run: RunView; hasRace: boolean }) 
   );
 }
 
-const Table = ({ table: { title, head, rows, legend = {} } }: { table: ResultTable }) => (
-  <section class="wide">
-    <h2>{title}</h2>
-    <table class="numbers">
-      <thead>
-        <tr>
-          {head.map((name) => (
-            <th key={name} title={legend[name] && meaningIn(language.value, legend[name])}>
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row, index) => (
-          <tr key={index}>
-            {fullCells(row).map((cell, at) => (
-              <td key={at}>{cell}</td>
+function Table({ table }: { table: ResultTable }) {
+  const { title, head, rows } = table;
+  const meanings = meaningsOf(table, language.value);
+  const names = head.map((name) => textIn(language.value, name));
+  return (
+    <section class="wide">
+      <h2>{textIn(language.value, title)}</h2>
+      <table class="numbers">
+        <thead>
+          <tr>
+            {names.map((name) => (
+              <th key={name} title={meanings.find(([of]) => of === name)?.[1]}>
+                {name}
+              </th>
             ))}
           </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              {row.map((cell, at) => (
+                <td key={at}>{cellText(language.value, cell)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <dl class="meanings">
+        {meanings.map(([name, means]) => (
+          <div key={name}>
+            <dt>{name}</dt> <dd>{means}</dd>
+          </div>
         ))}
-      </tbody>
-    </table>
-    <dl class="meanings">
-      {Object.entries(legend).map(([name, means]) => (
-        <div key={name}>
-          <dt>{name}</dt> <dd>{meaningIn(language.value, means)}</dd>
-        </div>
-      ))}
-    </dl>
-  </section>
-);
+      </dl>
+    </section>
+  );
+}
 
 interface NumbersProps {
   readonly title: string;

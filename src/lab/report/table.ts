@@ -1,0 +1,78 @@
+/** The two renderings of a table: for a terminal of 80 columns, and Markdown. */
+import type { Language } from '../../texts/texts.ts';
+import { type Table, textIn } from '../stage/result.ts';
+import { type Block, cellText, isTable, meaningsOf } from '../stage/table.ts';
+import { atRight, columns, padded, wrap } from './wrap.ts';
+
+/** The parts of a report, with empty lines between them. */
+export const blocksText = (blocks: readonly Block[], language: Language = 'en'): string =>
+  blocks
+    .map((block) => (isTable(block) ? tableText(block, language) : textIn(language, block)))
+    .join('\n\n');
+
+/** Below it, what its columns say. */
+export function tableText(table: Table, language: Language = 'en'): string {
+  const title = textIn(language, table.title);
+  return [...(title === '' ? [] : [title]), ...tableLines(table, language)].join('\n');
+}
+
+function tableLines(table: Table, language: Language): string[] {
+  const { head, rows, widths = [] } = table;
+  const lines = [head, ...rows].map((row) => row.map((cell) => cellText(language, cell, 'short')));
+  const fitting = head.map((_, at) =>
+    Math.max(widths[at] ?? 0, ...lines.map((cells) => columns(cells[at] ?? ''))),
+  );
+  return [
+    ...lines.map((cells) => lineOf(cells, fitting, table)),
+    ...legendLines(meaningsOf(table, language)),
+  ];
+}
+
+type Layout = Pick<Table, 'textColumns' | 'endsInText'>;
+
+/** A row whose cells have these widths: text at the left of its column, numbers at the right. */
+export function lineOf(
+  cells: readonly string[],
+  widths: readonly number[],
+  { textColumns = 2, endsInText }: Layout,
+): string {
+  const isText = (at: number) => at < textColumns || (endsInText && at === cells.length - 1);
+  const inColumns = cells.map((cell, at) => {
+    const gap = at === 0 ? '' : isText(at) && !isText(at - 1) ? '  ' : ' ';
+    return gap + (isText(at) ? padded : atRight)(cell, widths[at] ?? 0);
+  });
+  return inColumns.join('').trimEnd();
+}
+
+/** Names, and what they mean, in two columns. */
+export function legendLines(
+  meanings: readonly (readonly [name: string, means: string])[],
+): string[] {
+  const width = Math.max(0, ...meanings.map(([name]) => columns(name))) + 2;
+  return meanings.map(([name, means]) => wrap(padded(name, width) + means, 79, ' '.repeat(width)));
+}
+
+export const tableMarkdown = (table: Table): string =>
+  [
+    `${textIn('en', table.title)}:`,
+    markdownTable(
+      [table.head, ...table.rows].map((row) => row.map((cell) => cellText('en', cell))),
+    ),
+    ...meaningsOf(table, 'en').map(([name, means]) => `- \`${name}\`: ${means}`),
+  ].join('\n\n');
+
+/** Escapes what would end a cell: a bar, or a line break. */
+const escaped = (cell: string | number): string =>
+  String(cell)
+    .replaceAll('|', '\\|')
+    .replaceAll(/\s*\n\s*/g, ' ');
+
+/** A table in Markdown, for the documents. */
+export function markdownTable([head = [], ...rows]: readonly (readonly (
+  | string
+  | number
+)[])[]): string {
+  return [head, head.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.map(escaped).join(' | ')} |`)
+    .join('\n');
+}
