@@ -2,7 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
 import { z } from 'zod';
-import { json, knownId, pauses, rung, stockOption, workMsOption } from '../lab/commands/options.ts';
+import {
+  json,
+  knownId,
+  language,
+  pauses,
+  rung,
+  stockOption,
+  workMsOption,
+} from '../lab/commands/options.ts';
 import { commandRow } from '../lab/commands/row.ts';
 import { runningLab } from '../lab/environment/lab-connections.ts';
 import type { Answer } from '../lab/stage/result.ts';
@@ -15,6 +23,7 @@ import { bucketsMax } from '../service/domain.ts';
 import { signToken } from '../service/http/tokens.ts';
 import { wholeNumber } from '../service/operate/words.ts';
 import type { HistoryEvent } from '../service/trace/history.ts';
+import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { print, setExitCode } from './output.ts';
 
@@ -47,12 +56,13 @@ const voucherRow = commandRow({
       en: 'when the sale ends; in two hours without it',
       zh: '几秒后结束；不写就是两小时后',
     },
+    language,
     json,
   },
 });
 
 export const addVoucher = command(voucherRow, async ({ labFolder }, given) => {
-  const { rung, stock, workMs, buckets, beginsIn, endsIn, json } = given;
+  const { rung, stock, workMs, buckets, beginsIn, endsIn, language, json } = given;
   const lab = runningLab(labFolder);
   const split = buckets !== undefined && { buckets };
   const window = {
@@ -61,9 +71,8 @@ export const addVoucher = command(voucherRow, async ({ labFolder }, given) => {
   };
   const sale = { title: 'by hand', stock, rung, ...split, ...window, lab: { workMs } };
   const id = await putOnSale(lab.baseUrl, labTokenSecret, lab.shape.instances, sale);
-  const inBuckets = split ? ` in ${buckets} buckets` : '';
-  const text = `voucher ${id}: ${stock} in stock${inBuckets}, sold by ${rung}`;
-  print(json, { id, rung, stock, ...split }, () => text);
+  const data = { id, rung, stock, ...split };
+  print(json, data, () => saleWords[language].onSale(data));
 });
 
 const buyRow = commandRow({
@@ -87,12 +96,15 @@ const buyRow = commandRow({
       en: 'pause the request, as a debugger would: after-check:1:20000',
       zh: '像断点那样停住请求：after-check:1:20000',
     },
+    language,
     json,
   },
 });
 
 export const addBuy = command(buyRow, async ({ labFolder }, given) => {
-  const { voucher: voucherId, user, pause: pauses = [], key = randomUUID(), json } = given;
+  const { voucher: voucherId, user, pause: pauses = [], key = randomUUID() } = given;
+  const { language, json } = given;
+  const say = saleWords[language];
   const lab = runningLab(labFolder);
   const agent = new Agent({ headersTimeout: 120_000 });
   const url = `${lab.baseUrl}/vouchers/${voucherId}/orders`;
@@ -102,9 +114,8 @@ export const addBuy = command(buyRow, async ({ labFolder }, given) => {
   await agent.close();
   const { history } = readHistory(lab.historyFolder, voucherId);
   const missed = pauses.filter((pause) => !isReached(pause, key, history));
-  const notes = missed.map((pause) => `pause ${pause}: this purchase did NOT stop there`);
   print(json, { ...attempt, missedPauses: missed }, () =>
-    [attemptText(attempt), ...notes].join('\n'),
+    [attemptText(attempt, language), ...missed.map(say.notPaused)].join('\n'),
   );
   setExitCode(missed.length > 0 ? ['unknown'] : [answers[attempt.outcome]]);
 });
@@ -121,10 +132,46 @@ const answers: Record<Attempt['outcome'], Answer> = {
   unknown: 'unknown',
 };
 
-function attemptText({ outcome, orderId, reason, instance, userId }: Attempt): string {
-  const detail =
-    outcome === 'accepted'
-      ? `order ${orderId}`
-      : `${reason}${orderId ? ` (order ${orderId})` : ''}`;
-  return `${outcome}: user ${userId}, ${detail}, answered by ${instance}`;
+function attemptText(attempt: Attempt, language: Language): string {
+  const { outcome, orderId, reason, instance, userId } = attempt;
+  const say = saleWords[language];
+  const order = orderId ? say.order(orderId) : '';
+  const detail = outcome === 'accepted' ? order : `${reason}${order && say.inBrackets(order)}`;
+  return say.answered(outcome, userId, detail, instance);
 }
+
+interface NewSale {
+  readonly id: string;
+  readonly rung: string;
+  readonly stock: number;
+  readonly buckets?: number;
+}
+
+const en = {
+  onSale: ({ id, rung, stock, buckets }: NewSale) =>
+    `voucher ${id}: ${stock} in stock${buckets ? ` in ${buckets} buckets` : ''}, sold by ${rung}`,
+  notPaused: (pause: string) => `pause ${pause}: this purchase did NOT stop there`,
+  order: (id: string) => `order ${id}`,
+  inBrackets: (text: string) => ` (${text})`,
+  answered: (
+    outcome: Attempt['outcome'],
+    userId: string,
+    detail: string,
+    instance: string | undefined,
+  ) => `${outcome}: user ${userId}, ${detail}, answered by ${instance}`,
+};
+type SaleWords = typeof en;
+
+const outcomes = { accepted: '已受理', refused: '被拒绝', unknown: '结果未知' } as const;
+
+const zh: SaleWords = {
+  onSale: ({ id, rung, stock, buckets }) =>
+    `券 ${id}：库存 ${stock}${buckets ? `，分成 ${buckets} 个桶` : ''}，方案 ${rung}`,
+  notPaused: (pause) => `暂停 ${pause}：这次下单没有停在那里`,
+  order: (id) => `订单 ${id}`,
+  inBrackets: (text) => `（${text}）`,
+  answered: (outcome, userId, detail, instance) =>
+    `${outcomes[outcome]}：用户 ${userId}，${detail}，由 ${instance} 响应`,
+};
+
+const saleWords: Readonly<Record<Language, SaleWords>> = { en, zh };

@@ -1,6 +1,6 @@
 /** `break`, `fault` and `locks`: a sale that somebody breaks by hand, and who holds which lock. */
 import { askLab, type HandVerb } from '../lab/by-hand/asked-faults.ts';
-import { json } from '../lab/commands/options.ts';
+import { json, language } from '../lab/commands/options.ts';
 import { plannedBreak } from '../lab/commands/planned.ts';
 import { commandRow } from '../lab/commands/row.ts';
 import { breakRow, faultRow } from '../lab/commands/rows.ts';
@@ -9,24 +9,26 @@ import { runningLab } from '../lab/environment/lab-connections.ts';
 import { lockKeys, locksNow } from '../lab/environment/locks-now.ts';
 import { alone } from '../lab/environment/session.ts';
 import { labError } from '../lab/errors.ts';
-import { isUndoing, runAgain, soAlready } from '../lab/faults/by-hand.ts';
+import { allRun, isUndoing, runAgain, soAlready } from '../lab/faults/by-hand.ts';
 import { doneText, faultOn } from '../lab/faults/faults.ts';
 import { lockLines } from '../lab/report/lock-lines.ts';
 import { wrap } from '../lab/report/wrap.ts';
+import type { Bilingual } from '../lab/stage/result.ts';
 import { lockEvents } from '../service/audit/read-history.ts';
 import { command } from './command.ts';
 import { print } from './output.ts';
 import { playExperiment } from './play.ts';
 
-export const addBreak = command(breakRow, (folders, { database, json, ...options }) =>
-  playExperiment(folders, { ...plannedBreak(options), times: 1, database, json }),
+export const addBreak = command(breakRow, (folders, { database, json, language, ...options }) =>
+  playExperiment(folders, { ...plannedBreak(options), times: 1, database, json, language }),
 );
 
-export const addFault = command(faultRow, async ({ labFolder }, { verb, server, ms, json }) => {
+export const addFault = command(faultRow, async ({ labFolder }, given) => {
+  const { verb, server, ms, language, json } = given;
   const lab = runningLab(labFolder);
   const asked = await askLab(lab, { verb, server: serverFor(verb, server), ms });
   const done = asked ?? (await alone(labFolder, () => act(lab, verb, server, ms)));
-  print(json, { verb, server }, () => wrap(done));
+  print(json, { verb, server }, () => wrap(done[language]));
 });
 
 /** @returns a sentence about what is so now. */
@@ -35,10 +37,10 @@ async function act(
   verb: HandVerb,
   server: string | undefined,
   ms: number,
-): Promise<string> {
+): Promise<Bilingual> {
   if (verb === 'heal') {
     await lab.heal();
-    return 'Every server runs and answers.';
+    return allRun;
   }
   if (verb === 'end') throw labError('NOTHING_TO_END');
   if (server === undefined) throw labError('SERVER_NAME_MISSING', verb);
@@ -46,7 +48,9 @@ async function act(
   if (so !== null) return so;
   if (isUndoing(verb)) return runAgain(lab, verb, server);
   await faultOn(verb, server, ms).inject(lab);
-  return `${doneText(verb, server)}. Undo all faults: npx lockstep fault heal`;
+  const { en, zh } = doneText(verb, server);
+  const heal = 'npx lockstep fault heal';
+  return { en: `${en}. Undo all faults: ${heal}`, zh: `${zh}。结束所有故障：${heal}` };
 }
 
 const serverFor = (verb: HandVerb, server: string | undefined): string => {
@@ -62,12 +66,12 @@ const locksRow = commandRow({
     zh: '现在哪个请求拿着哪把锁，谁在等，哪把锁没有人拿',
   },
   arguments: {},
-  options: { json },
+  options: { language, json },
 });
 
-export const addLocks = command(locksRow, async ({ labFolder }, { json }) => {
+export const addLocks = command(locksRow, async ({ labFolder }, { language, json }) => {
   const lab = runningLab(labFolder);
   const keys = await lockKeys(lab);
   const locks = locksNow(lockEvents(lab.historyFolder), keys);
-  print(json, locks, () => lockLines(locks));
+  print(json, locks, () => lockLines(locks, language));
 });

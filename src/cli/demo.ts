@@ -41,6 +41,7 @@ import { withoutFacts } from '../lab/report/facts-files.ts';
 import { openRunFolder, type RunFolder } from '../lab/report/run-folder.ts';
 import { storyEnd, storyHead, storyLine, storyOf } from '../lab/report/story-lines.ts';
 import { emitter, type StageEvent } from '../lab/stage/events.ts';
+import { textIn } from '../lab/stage/result.ts';
 import { type Stage, withStage } from '../lab/stage/stage.ts';
 import { ladder, type RungName } from '../service/ladder/rungs.ts';
 import { storyNames } from '../service/ladder/story.ts';
@@ -241,10 +242,11 @@ async function race(current: Walk, { race: name, rung }: RaceOnRung): Promise<Pl
 }
 
 function onStage<T>(
-  { lab, signal, stream, untilInterrupted }: Walk,
+  { lab, signal, stream, untilInterrupted, language }: Walk,
   play: (stage: Stage) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const tell = (event: StageEvent) => event.kind === 'note' && stream.note(event.text);
+  const tell = (event: StageEvent) =>
+    event.kind === 'note' && stream.note(textIn(language, event.text));
   return untilInterrupted(withStage(lab, signal, play, emitter([tell])));
 }

@@ -1,5 +1,5 @@
 /** `audit`, `reconcile`, `dead-letters` and `ended-sales`: what an operator does, in the lab. */
-import { json, knownId } from '../lab/commands/options.ts';
+import { json, knownId, language } from '../lab/commands/options.ts';
 import { commandRow } from '../lab/commands/row.ts';
 import { forgetKept } from '../lab/environment/data-folder.ts';
 import { runningLab, withConnections } from '../lab/environment/lab-connections.ts';
@@ -19,6 +19,7 @@ import { endedDays, runEndedSales } from '../service/orders/ended-sales.ts';
 import { LettersGiven, runDeadLetters } from '../service/orders/letters-command.ts';
 import { ReconcileGiven, runReconcile } from '../service/orders/reconcile/reconcile-command.ts';
 import { withDeployment } from '../service/processes/with-stores.ts';
+import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { print, setExitCode } from './output.ts';
 
@@ -152,7 +153,7 @@ const auditRow = commandRow({
     zh: '审计一张券：MySQL、Redis，以及那次运行记下的、客户端收到的响应',
   },
   arguments: { voucherId: { schema: knownId, en: 'its id', zh: '券的 id' } },
-  options: { json },
+  options: { language, json },
 });
 
 /** Nothing was sold, so nothing could have gone wrong. */
@@ -163,7 +164,7 @@ const isUntouched = ({ initialStock, mysql, redis }: Facts): boolean =>
   (redis?.queued.length ?? 0) === 0 &&
   Object.keys(redis?.buyers ?? {}).length === 0;
 
-export const addAudit = command(auditRow, async (folders, { voucherId, json }) => {
+export const addAudit = command(auditRow, async (folders, { voucherId, language, json }) => {
   const lab = runningLab(folders.labFolder);
   const collected = await withConnections(lab, (connections) =>
     collectFacts(connections, voucherId),
@@ -179,27 +180,37 @@ export const addAudit = command(auditRow, async (folders, { voucherId, json }) =
   const proofs = proofsOf(result, facts);
   const orders = confirmed(facts).length;
   const { rung, initialStock, mysql } = facts;
-  print(
-    json,
-    {
-      voucherId,
-      rung,
-      initialStock,
-      stock: mysql.stock,
-      orders,
-      ...result,
-      ...auditInEnglish(result),
-      proofs,
-    },
-    () =>
-      [
-        wrap(
-          `voucher ${voucherId} (${rung}): ${verdictSentence(result)}; ${orders} orders and ${mysql.stock} left of ${initialStock}`,
-        ),
-        ...(isTried ? [] : ['there was no purchase, so there is nothing to judge']),
-        auditLines(result),
-        ...proofs.flatMap((proof) => proofText(proof)),
-      ].join('\n'),
+  const about = { voucherId, rung, initialStock, stock: mysql.stock, orders };
+  const say = auditWords[language];
+  print(json, { ...about, ...result, ...auditInEnglish(result), proofs }, () =>
+    [
+      wrap(say.head(about, verdictSentence(result, language))),
+      ...(isTried ? [] : [say.untried]),
+      auditLines(result, language),
+      ...proofs.flatMap((proof) => proofText(proof, language)),
+    ].join('\n'),
   );
   setExitCode([answerOf[result.verdict]]);
 });
+
+interface AuditedVoucher {
+  readonly voucherId: string;
+  readonly rung: string;
+  readonly initialStock: number;
+  readonly stock: number;
+  readonly orders: number;
+}
+
+const en = {
+  head: ({ voucherId, rung, initialStock, stock, orders }: AuditedVoucher, verdict: string) =>
+    `voucher ${voucherId} (${rung}): ${verdict}; ${orders} orders and ${stock} left of ${initialStock}`,
+  untried: 'there was no purchase, so there is nothing to judge',
+};
+
+const zh: typeof en = {
+  head: ({ voucherId, rung, initialStock, stock, orders }, verdict) =>
+    `券 ${voucherId}（${rung}）：${verdict}；库存 ${initialStock}，订单 ${orders} 个，剩余 ${stock}`,
+  untried: '还没有人下单，没有可判断的',
+};
+
+const auditWords: Readonly<Record<Language, typeof en>> = { en, zh };

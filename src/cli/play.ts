@@ -15,11 +15,14 @@ import {
 import { fileLine, reportLine } from '../lab/report/file-words.ts';
 import { liveReader } from '../lab/report/live-lines.ts';
 import { resultText } from '../lab/report/result-text.ts';
+import { verdictWords } from '../lab/report/verdict-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import { countBy } from '../lab/stage/count-by.ts';
 import type { StageEvent } from '../lab/stage/events.ts';
-import { isAsExpected } from '../lab/stage/result.ts';
+import { type Bilingual, isAsExpected, textIn } from '../lab/stage/result.ts';
 import { play } from '../lab/stage/runner.ts';
+import type { Verdict } from '../service/domain.ts';
+import type { Language } from '../texts/texts.ts';
 import { print, progress, setExitCode } from './output.ts';
 
 export interface Request<Options extends object, Own> extends Planned<Options, Own> {
@@ -73,9 +76,9 @@ async function playOnce<Options extends object, Own>(
 ): Promise<Played<Own>> {
   const events: StageEvent[] = [];
   const keep = (event: StageEvent) => event.kind !== 'purchase' && events.push(event);
-  const { name, experiment, options, isQuiet, report: own } = request;
+  const { name, experiment, options, isQuiet, report: own, language } = request;
   const tell = tellerOf(request);
-  const live = own || isQuiet ? notesReader(tell) : liveReader(tell);
+  const live = own || isQuiet ? notesReader(tell, language) : liveReader(tell, language);
   const result = await play(name, experiment, options, session, [keep, live.read]).finally(
     live.end,
   );
@@ -83,8 +86,8 @@ async function playOnce<Options extends object, Own>(
 }
 
 /** For an experiment whose own report says what its seconds and marks would. */
-const notesReader = (print: (line: string) => void) => ({
-  read: (event: StageEvent) => event.kind === 'note' && print(event.text),
+const notesReader = (print: (line: string) => void, language: Language = 'en') => ({
+  read: (event: StageEvent) => event.kind === 'note' && print(textIn(language, event.text)),
   end: () => {},
 });
 
@@ -102,7 +105,7 @@ function printResult<Options extends object, Own>(
     [
       `\n${wrap(`${name}: ${experiment.about[language]}`)}`,
       resultText(brief, language, recorded.loads),
-      ...(times > 1 ? [`run ${plays.length} of ${times} times: ${countsText(counts)}`] : []),
+      ...(times > 1 ? [textIn(language, timesText(plays.length, times, counts))] : []),
       '',
       fileLine('repeat', command, language),
       reportLine(folder, language),
@@ -111,7 +114,17 @@ function printResult<Options extends object, Own>(
   );
 }
 
-const countsText = (counts: Readonly<Record<string, number>>): string =>
-  Object.entries(counts)
-    .map(([verdict, count]) => `${count} ${verdict}`)
-    .join(', ');
+function timesText(
+  played: number,
+  times: number,
+  counts: Readonly<Partial<Record<Verdict, number>>>,
+): Bilingual {
+  const inLanguage = (language: Language) =>
+    Object.entries(counts)
+      .map(([verdict, count]) => `${count} ${verdictWords[language].verdicts[verdict as Verdict]}`)
+      .join(language === 'zh' ? '，' : ', ');
+  return {
+    en: `run ${played} of ${times} times: ${inLanguage('en')}`,
+    zh: `计划 ${times} 次，跑了 ${played} 次：${inLanguage('zh')}`,
+  };
+}

@@ -211,6 +211,7 @@ export const en: LadderText = {
         'Users are spread over buckets, and an empty bucket borrows stock: exact, and on many cores.',
     },
   },
+  verdicts: { held: 'held', violated: 'violated', unknown: 'unknown' },
   checks: {
     'no-oversell': 'never more orders than stock',
     'one-order-per-user': 'never two orders for one user',

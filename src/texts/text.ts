@@ -1,5 +1,5 @@
 /** The sentences of the ladder in one language: complete by type. */
-import type { CheckName, RefusalReason } from '../service/domain.ts';
+import type { CheckName, RefusalReason, Verdict } from '../service/domain.ts';
 import type { Reason } from '../service/ladder/reasons.ts';
 import type { Circumstance, Rung } from '../service/ladder/rung.ts';
 import type { RungName } from '../service/ladder/rungs.ts';
@@ -48,6 +48,7 @@ export interface LadderText {
   readonly story: Readonly<Record<StoryName, StoryText>>;
   readonly chapters: Readonly<Record<Rung['chapter'], string>>;
   readonly rungs: Readonly<Record<RungName, RungText>>;
+  readonly verdicts: Readonly<Record<Verdict, string>>;
   readonly checks: Readonly<Record<CheckName, string>>;
   readonly circumstances: Readonly<Record<Circumstance, string>>;
   readonly reasons: Readonly<Record<Reason, string>>;

@@ -6,4 +6,7 @@ import { zh } from './zh.ts';
 export const languages = ['en', 'zh'] as const;
 export type Language = (typeof languages)[number];
 
+/** A sentence or a word, complete by type. */
+export type Bilingual = Readonly<Record<Language, string>>;
+
 export const texts: Readonly<Record<Language, LadderText>> = { en, zh };

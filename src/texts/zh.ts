@@ -209,6 +209,7 @@ export const zh: LadderText = {
       lesson: '用户分散到各个桶，空桶向别的桶借库存：结果精确，又能用上多个核。',
     },
   },
+  verdicts: { held: '通过', violated: '违反', unknown: '未知' },
   checks: {
     'no-oversell': '订单数不超过库存',
     'one-order-per-user': '一个用户最多一单',

@@ -82,17 +82,17 @@ test('what is so already is said, and what a stopped server cannot do is refused
   const again = await lockstep('fault', 'stop', 'redis-2');
   expect(again.stdout).toBe('Nothing changes: redis-2 is stopped already.');
   expect(again.exitCode).toBe(0);
-  expect(soAlready(lab(), 'kill', 'redis-2')).toContain('is stopped already');
+  expect(soAlready(lab(), 'kill', 'redis-2')?.en).toContain('is stopped already');
   expect(soAlready(lab(), 'drop', 'redis-2')).toBeNull(); // Its network can be cut all the same.
   const down = { code: 'SERVER_DOWN' };
   for (const verb of ['pause', 'restart', 'flush-all', 'fill-disk'] as const)
     expect(() => soAlready(lab(), verb, 'redis-2')).toThrow(expect.objectContaining(down));
   await expect(runAgain(lab(), 'resume', 'redis-2')).rejects.toMatchObject(down);
-  expect(await runAgain(lab(), 'start', 'redis-2')).toBe('redis-2 runs.');
-  expect(soAlready(lab(), 'start', 'redis-2')).toContain('redis-2 runs already');
+  expect((await runAgain(lab(), 'start', 'redis-2')).en).toBe('redis-2 runs.');
+  expect(soAlready(lab(), 'start', 'redis-2')?.en).toContain('redis-2 runs already');
   await lab().server('api-3').pause();
-  expect(soAlready(lab(), 'pause', 'api-3')).toContain('api-3 is paused already');
-  expect(await runAgain(lab(), 'start', 'api-3')).toBe('api-3 runs.');
+  expect(soAlready(lab(), 'pause', 'api-3')?.en).toContain('api-3 is paused already');
+  expect((await runAgain(lab(), 'start', 'api-3')).en).toBe('api-3 runs.');
   expect(lab().stateOf('api-3')).toBe('runs');
 });
 

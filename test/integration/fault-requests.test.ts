@@ -31,8 +31,8 @@ test('an experiment that heals for a long time still serves the next request', a
     expect(await acceptsFaults(redis)).toBe(true);
     await sleep(50);
   }
-  expect(await healing).toMatch(/Every server/);
-  expect(await askFault(redis, { verb: 'end', server: '', ms: 0 })).toMatch(/ends/);
+  expect((await healing).en).toMatch(/Every server/);
+  expect((await askFault(redis, { verb: 'end', server: '', ms: 0 })).en).toMatch(/ends/);
   await taking;
   await sleep(600); // It would have said again that it is there.
   expect(await acceptsFaults(redis)).toBe(false);

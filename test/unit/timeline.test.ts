@@ -6,11 +6,13 @@ import { markText } from '../../src/lab/report/fault-words.ts';
 import { liveHead, liveLegend, liveReader, secondLine } from '../../src/lab/report/live-lines.ts';
 import { type Answered, emitter, type Reader } from '../../src/lab/stage/events.ts';
 import { faultTable } from '../../src/lab/stage/fault-table.ts';
+import { textIn } from '../../src/lab/stage/result.ts';
 import { spansOf } from '../../src/lab/stage/seconds.ts';
 import { Stage } from '../../src/lab/stage/stage.ts';
 import { cellText } from '../../src/lab/stage/table.ts';
 import { tellSeconds } from '../../src/lab/stage/tell-seconds.ts';
 import { Timeline } from '../../src/lab/stage/timeline.ts';
+import { languages } from '../../src/texts/texts.ts';
 import { recorderOf } from './recorder.ts';
 import { tooWide } from './terminal.ts';
 
@@ -116,12 +118,13 @@ test('each fault has a row for each load that it met: what it cost, and when it 
   at(5_000).faultStarted('kill nginx'); // It met nobody.
   const { head = [], rows = [], legend = {} } = faultTable(timeline) ?? {};
   const cells = rows.map((row) => row.map((cell) => cellText('en', cell)));
-  expect(head).toEqual(['fault', 'load', 'from s', 'to s', 'sold', 'refused', '?', 'back ms']);
+  const names = head.map((name) => textIn('en', name));
+  expect(names).toEqual(['fault', 'load', 'from s', 'to s', 'sold', 'refused', '?', 'back ms']);
   expect(cells).toEqual([
     ['stop redis-2', 'redlock', '1.0', '3.0', '0', '1', '1', '250'],
     ['stop redis-2', 'lua-stream', '1.0', '3.0', '1', '0', '0', '–'],
   ]);
-  expect(Object.keys(legend).filter((name) => !head.includes(name))).toEqual([]);
+  expect(Object.keys(legend).filter((name) => !names.includes(name))).toEqual([]);
 });
 
 test('of a fault it counts the lost orders, where somebody has looked for them', () => {
@@ -135,7 +138,7 @@ test('of a fault it counts the lost orders, where somebody has looked for them',
   at(2_000).faultEnded('stop redis-2');
   at(2_250).attempt(sold('9'), 'redlock');
   const { head, rows, legend } = faultTable(timeline, ['5', '7', '8', '9']) ?? {};
-  expect(head?.slice(-2)).toEqual(['lost', 'back ms']);
+  expect(head?.slice(-2).map((name) => textIn('en', name))).toEqual(['lost', 'back ms']);
   expect(Object.keys(legend ?? {})).toContain('lost');
   expect(rows?.map((row) => row.slice(-2))).toEqual([['2', '250']]);
 });
@@ -202,7 +205,8 @@ describe('the live lines', () => {
   test('fit 80 columns, with the most frequent reasons first', () => {
     const line = secondLine(busiest);
     expect(line).toContain('busy 99999, away 12345 …');
-    expect(tooWide([liveLegend, liveHead, line].join('\n'))).toEqual([]);
+    const texts = languages.flatMap((each) => [liveLegend(each), liveHead(each)]);
+    expect(tooWide([...texts, line].join('\n'))).toEqual([]);
     expect(secondLine({ ...busiest, refusedBecause: { ['x'.repeat(99)]: 1 } })).toHaveLength(
       line.length,
     );
@@ -211,7 +215,7 @@ describe('the live lines', () => {
   test('have each number under its head', () => {
     const ends = (text: string) =>
       [...text.matchAll(/\S+( ms)?(?= |$)/g)].map(({ index, 0: word }) => index + word.length);
-    const [second, accepted, refused, unknown, p99] = ends(liveHead);
+    const [second, accepted, refused, unknown, p99] = ends(liveHead('en'));
     const line = secondLine({ ...busiest, refusedBecause: {} });
     expect(ends(line)).toEqual([second, accepted, refused, unknown, p99]);
   });
@@ -229,7 +233,7 @@ describe('the live lines', () => {
     at(4_000).loadStarted('multilock');
     tellRest();
     live.end();
-    expect(lines.shift()).toBe(liveLegend);
+    expect(lines.shift()).toBe(liveLegend('en'));
     expect(lines.map((line) => line.trim().split(/ {2,}/).slice(0, 2).join(' '))).toEqual([
       ...['second accepted', '0.0 ▶ load: redlock', '0 1', '1.9 ▼ kill redis-1', '1 0'],
       ...['2.5 ▲ redis-1 runs again', '2.6 ■ the load of redlock ends', '2 0'],
@@ -239,7 +243,7 @@ describe('the live lines', () => {
 
   test('say what a fault did, and what its end means', () => {
     const said = (name: string) =>
-      [true, false].map((isStart) => markText({ of: 'fault', isStart, name }));
+      [true, false].map((isStart) => markText({ of: 'fault', isStart, name }, 'en'));
     expect(said('stop redis-2')).toEqual(['▼ stop redis-2', '▲ redis-2 runs again']);
     expect(said('pause api-1')).toEqual(['▼ pause api-1', '▲ api-1 resumes']);
     const flush = 'flush the scripts of redis-main';

@@ -10,6 +10,7 @@ import { withRedis } from '../environment/replication.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { UndoVerb } from '../faults/by-hand.ts';
 import type { FaultVerb } from '../faults/faults.ts';
+import type { Bilingual } from '../stage/result.ts';
 
 /** `start` and `resume` mend one server, `heal` all of them; `end` ends the load. */
 export type HandVerb = FaultVerb | UndoVerb | 'heal' | 'end';
@@ -24,7 +25,7 @@ export interface AskedFault {
 
 /** What was done, or why it was not. */
 export type FaultAnswer =
-  | { readonly done: string }
+  | { readonly done: Bilingual }
   | { readonly code: string; readonly message: string };
 
 const keys = {
@@ -43,7 +44,7 @@ export const acceptsFaults = async (redis: Redis): Promise<boolean> =>
   (await redis.exists(keys.taker)) === 1;
 
 /** @returns what was done. @throws the error that the experiment answered, or DEADLINE_PASSED */
-export async function askFault(redis: Redis, asked: AskedFault): Promise<string> {
+export async function askFault(redis: Redis, asked: AskedFault): Promise<Bilingual> {
   const id = randomUUID();
   await redis.rpush(keys.asked, JSON.stringify({ id, ...asked }));
   let text: string | null = null;
@@ -85,7 +86,7 @@ export async function stopAccepting(redis: Redis): Promise<void> {
 }
 
 /** @returns what was done; null when no experiment takes faults. @throws the error it answered */
-export const askLab = (lab: Lab, asked: AskedFault): Promise<string | null> =>
+export const askLab = (lab: Lab, asked: AskedFault): Promise<Bilingual | null> =>
   withRedis(lab.portOf('redis-lab'), async (redis) =>
     (await acceptsFaults(redis)) ? askFault(redis, asked) : null,
   );

@@ -2,8 +2,11 @@
 
 import { worstOf } from '../../service/audit/audit.ts';
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
+import { evidenceOf } from '../../service/audit/finding.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
+import { evidenceText } from '../../texts/evidence.ts';
+import { texts } from '../../texts/texts.ts';
 import {
   type Audited,
   type AuditedFinding,
@@ -102,9 +105,18 @@ function loadOf(stage: Stage, options: BreakOptions): BreakLoad {
   const stepsMs = last ? last.seconds * 1_000 + calmAfterMs : 0;
   const wantedMs = Math.max(minutes * 60_000, stepsMs);
   const lastsMs = Math.min(wantedMs, longestMs(options));
-  if (lastsMs < wantedMs) stage.note(`It ends in ${Math.round(lastsMs / 1_000)} s at the latest.`);
+  const seconds = Math.round(lastsMs / 1_000);
+  if (lastsMs < wantedMs)
+    stage.note({
+      en: `It ends in ${seconds} s at the latest.`,
+      zh: `最迟 ${seconds} 秒后结束。`,
+    });
   const atOnce = atOnceOf(options);
-  if (atOnce > 1) stage.note(`${atOnce} buyers come at once, every ${atOnce / perSecond} s.`);
+  if (atOnce > 1)
+    stage.note({
+      en: `${atOnce} buyers come at once, every ${atOnce / perSecond} s.`,
+      zh: `每 ${atOnce / perSecond} 秒同时来 ${atOnce} 个买家。`,
+    });
   return { arrivals, perSecond, lastsMs };
 }
 
@@ -201,7 +213,7 @@ interface AuditedSale extends AnsweredSale {
 interface Found extends AuditedFinding {
   readonly rung: RungName;
   readonly isClaimed: boolean;
-  readonly text: string;
+  readonly text: Bilingual;
 }
 
 /**
@@ -303,8 +315,18 @@ function foundIn({ rung, audited }: AuditedSale, isNamed: boolean, isForgotten: 
   return findingsOf(audited).map((each) => ({
     ...{ ...each, rung },
     isClaimed: claimed.some((check) => check === each.finding.check),
-    text: isNamed ? `${rung}: ${findingText(each)}` : findingText(each),
+    text: textOf(each, isNamed ? rung : null),
   }));
+}
+
+function textOf(found: AuditedFinding, rung: RungName | null): Bilingual {
+  const { voucherId, finding } = found;
+  const verdict = texts.zh.verdicts[finding.verdict];
+  const evidence = evidenceText('zh', ...evidenceOf(finding));
+  return {
+    en: (rung ? `${rung}: ` : '') + findingText(found),
+    zh: `${rung ? `${rung}：` : ''}券 ${voucherId}，${finding.check} ${verdict}：${evidence}`,
+  };
 }
 
 /** A buyer who comes back is answered with the order that was lost: no answer can be right then. */
@@ -315,17 +337,28 @@ function checksThatBreak(rung: RungName): readonly CheckName[] {
 
 function besideTable(sales: readonly AuditedSale[]): Table {
   return {
-    title: 'The same purchases on both rungs',
+    title: { en: 'The same purchases on both rungs', zh: '两个方案上同样的请求' },
     legend: {
       'gap ms': { en: 'the longest time without a sale', zh: '最长多久没有成交' },
       recorded: { en: 'orders in MySQL', zh: 'MySQL 里的订单' },
     },
-    head: ['rung', 'accepted', 'refused', 'unknown', 'p99 ms', 'gap ms', 'recorded', 'verdict'],
+    head: [
+      { en: 'rung', zh: '方案' },
+      { en: 'accepted', zh: '受理' },
+      { en: 'refused', zh: '拒绝' },
+      { en: 'unknown', zh: '未知' },
+      'p99 ms',
+      { en: 'gap ms', zh: '间隔 ms' },
+      { en: 'recorded', zh: '入库' },
+      { en: 'verdict', zh: '结果' },
+    ],
     rows: sales.map(({ rung, answers, audited: { facts, audit } }) => {
       const { accepted, refusedBecause, unknown, p99Ms } = phaseOf(rung, '', answers);
       const counts = [accepted, sum(Object.values(refusedBecause)), unknown];
       const figures = [...counts, p99Ms, withoutSaleMs(answers), confirmed(facts).length];
-      return [rung, ...figures.map(String), audit.verdict];
+      const { verdict } = audit;
+      const word = { en: verdict, zh: texts.zh.verdicts[verdict] };
+      return [rung, ...figures.map(String), word];
     }),
   };
 }

@@ -1,9 +1,18 @@
 /** Breaks and mends the servers of a stage, as it is asked or at its times, until it is to end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockstepError } from '../../service/errors.ts';
-import { already, isServiceProcess, isUndoing, runAgain, soAlready } from '../faults/by-hand.ts';
+import {
+  allRun,
+  already,
+  isServiceProcess,
+  isUndoing,
+  runAgain,
+  runsNow,
+  soAlready,
+} from '../faults/by-hand.ts';
 import type { Undo } from '../faults/fault.ts';
 import { doneText, type FaultVerb, faultOn, faults } from '../faults/faults.ts';
+import type { Bilingual } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import {
   type AskedFault,
@@ -23,6 +32,11 @@ interface Done {
   readonly name: string;
   readonly undo: Undo;
 }
+
+const stepText = (step: FaultStep, { en, zh }: Bilingual): Bilingual => ({
+  en: `${scriptText([step])}: ${en}`,
+  zh: `${scriptText([step])}：${zh}`,
+});
 
 export class FaultRequests {
   readonly #stage: Stage;
@@ -72,7 +86,7 @@ export class FaultRequests {
         left.shift();
         const so = this.#soAlready(next);
         if (so === null) await this.#change(next);
-        else this.#stage.note(`${scriptText([next])}: ${so}`);
+        else this.#stage.note(stepText(next, so));
         if (next.verb === 'end') return;
       } else await sleep(lookEveryMs);
     }
@@ -95,7 +109,7 @@ export class FaultRequests {
   }
 
   /** What would change nothing is no fault, and in no record. */
-  #soAlready({ verb, server, ms }: AskedFault): string | null {
+  #soAlready({ verb, server, ms }: AskedFault): Bilingual | null {
     if (verb === 'heal' || verb === 'end') return null;
     const own = this.#done.filter((each) => each.server === server);
     if (isUndoing(verb) && own.length > 0) return null;
@@ -106,24 +120,24 @@ export class FaultRequests {
   }
 
   /** @returns what is so now */
-  async #change({ verb, server, ms }: AskedFault): Promise<string> {
+  async #change({ verb, server, ms }: AskedFault): Promise<Bilingual> {
     const seconds = Math.round((performance.now() - this.#beganMs) / 100) / 10;
     const done = await this.#act({ verb, server, ms });
     this.#record({ seconds, verb, server, ms });
     return done;
   }
 
-  async #act({ verb, server, ms }: AskedFault): Promise<string> {
+  async #act({ verb, server, ms }: AskedFault): Promise<Bilingual> {
     if (verb === 'heal') {
       await this.healAll();
-      return 'Every server runs and answers.';
+      return allRun;
     }
     if (isUndoing(verb)) return this.#mend(server, verb);
-    if (verb === 'end') return 'The load ends.';
+    if (verb === 'end') return { en: 'The load ends.', zh: '压测结束。' };
     return this.#break(verb, server, ms);
   }
 
-  async #break(verb: FaultVerb, server: string, ms: number): Promise<string> {
+  async #break(verb: FaultVerb, server: string, ms: number): Promise<Bilingual> {
     const fault = faultOn(verb, server, ms);
     const undo = await this.#stage.inject(fault);
     const isSoonOver = isServiceProcess(server) && (verb === 'stop' || verb === 'kill');
@@ -131,7 +145,10 @@ export class FaultRequests {
     if (faults[verb].effect === 'momentary') await undo();
     else this.#done.push(done);
     if (isSoonOver) void this.#untilReplaced(done);
-    return `${doneText(verb, server)}${isSoonOver ? ', and the service starts another' : ''}.`;
+    const { en, zh } = doneText(verb, server);
+    return isSoonOver
+      ? { en: `${en}, and the service starts another.`, zh: `${zh}，服务会再启动一个。` }
+      : { en: `${en}.`, zh: `${zh}。` };
   }
 
   /** The service starts another one by itself: then the fault is over. */
@@ -145,12 +162,12 @@ export class FaultRequests {
   }
 
   /** What somebody else has stopped is started, too. */
-  async #mend(server: string, verb: 'start' | 'resume'): Promise<string> {
+  async #mend(server: string, verb: 'start' | 'resume'): Promise<Bilingual> {
     const own = this.#done.filter((each) => each.server === server);
     for (const each of own.toReversed()) {
       this.#done.splice(this.#done.indexOf(each), 1);
       await each.undo();
     }
-    return own.length > 0 ? `${server} runs.` : runAgain(this.#stage.lab, verb, server);
+    return own.length > 0 ? runsNow(server) : runAgain(this.#stage.lab, verb, server);
   }
 }

@@ -193,6 +193,7 @@ export const breakRow = commandRow({
       repeat: 'always',
     },
     database,
+    language,
     json,
   },
 });
@@ -217,6 +218,7 @@ export const faultRow = commandRow({
       en: 'for slow, delay, block-event-loop and step-clock-…',
       zh: '多少毫秒：slow、delay、block-event-loop、step-clock-… 用',
     },
+    language,
     json,
   },
 });

@@ -18,15 +18,17 @@ import type { HistoryEvent } from '../../service/trace/history.ts';
 import type { Lab } from './lab.ts';
 import { withRedis } from './replication.ts';
 
+export type PurchaseAtLock = Pick<HistoryEvent, 'instance' | 'userId' | 'orderId'>;
+
 export interface LockNow {
   readonly resource: string;
   readonly server: string | null;
   readonly owner: string | null;
   readonly count: number;
   readonly leftMs: number | null;
-  /** The purchases that hold it, by the history: `api-1, user 7, order 12`. */
-  readonly holders: readonly string[];
-  readonly waiting: readonly string[];
+  /** The purchases that hold it, by the history. */
+  readonly holders: readonly PurchaseAtLock[];
+  readonly waiting: readonly PurchaseAtLock[];
   /** Waiters of redis-fair that no living process has. */
   readonly ghosts: number;
 }
@@ -45,9 +47,9 @@ const waits = (events: Lines): boolean =>
 /** @param events the lock events of living and dead processes, in order */
 export function locksNow(events: Lines, keys: readonly LockKey[]): LockNow[] {
   const byResource = Map.groupBy(events, ({ resource = '' }) => resource);
-  const named = (resource: string, is: (own: Lines) => boolean): string[] => {
+  const named = (resource: string, is: (own: Lines) => boolean): PurchaseAtLock[] => {
     const byOrder = Map.groupBy(byResource.get(resource) ?? [], ({ orderId }) => orderId);
-    return [...byOrder.values()].filter(is).map(([first]) => nameOf(first));
+    return [...byOrder.values()].filter(is).flatMap(([first]) => (first ? purchaseOf(first) : []));
   };
   const about = (resource: string, queued = 0) => {
     const waiting = named(resource, waits);
@@ -66,8 +68,11 @@ export function locksNow(events: Lines, keys: readonly LockKey[]): LockNow[] {
 /** A lock of ZooKeeper or of a process has no key in Redis. */
 const nowhere = { server: null, owner: null, count: 1, leftMs: null };
 
-const nameOf = (event: HistoryEvent | undefined): string =>
-  event === undefined ? '' : `${event.instance}, user ${event.userId}, order ${event.orderId}`;
+const purchaseOf = ({ instance, userId, orderId }: HistoryEvent): PurchaseAtLock => ({
+  instance,
+  userId,
+  orderId,
+});
 
 type Found = LockKey & { readonly createdBy: bigint };
 

@@ -32,15 +32,19 @@ export const steppedClock = (instance: string, byMs: number): Fault => ({
 });
 
 export const clockFaults = {
-  'block-event-loop': { hits: 'instance', done: 'does nothing', on: blockedEventLoop },
+  'block-event-loop': {
+    hits: 'instance',
+    done: { en: 'does nothing', zh: '什么也不做' },
+    on: blockedEventLoop,
+  },
   'step-clock-back': {
     hits: 'instance',
-    done: 'has a wall clock that is behind',
+    done: { en: 'has a wall clock that is behind', zh: '系统时钟变慢了' },
     on: (name, ms) => steppedClock(name, -ms),
   },
   'step-clock-forward': {
     hits: 'instance',
-    done: 'has a wall clock that is ahead',
+    done: { en: 'has a wall clock that is ahead', zh: '系统时钟变快了' },
     on: steppedClock,
   },
 } as const satisfies Record<string, FaultRow>;

@@ -2,6 +2,8 @@
  * The contract of every fault: it breaks something in the lab, and knows how to mend it. And what
  * is seen of it from outside: its process, or the connections of its proxy.
  */
+
+import type { Bilingual } from '../../texts/texts.ts';
 import type { Lab } from '../environment/lab.ts';
 import { isAlive, isPaused, processRef } from '../environment/process-table.ts';
 import type { ProxyName } from '../environment/servers/proxies.ts';
@@ -43,7 +45,7 @@ interface Hit<Place, Name> {
 /** A fault that needs no more than the name of what it hits, and perhaps a time. */
 export type FaultRow = Hits & {
   /** For people, after the name of what it hit. Only with it, `lockstep fault` has this verb. */
-  readonly done?: string;
+  readonly done?: Bilingual;
   /**
    * `momentary`: it has happened, and is over. `lasting`: where it is there already, it changes
    * nothing. Without it, it can be done again and again.

@@ -3,6 +3,8 @@
  * experiment, is a selection of it. A fault that needs more than a name, such as the id of a
  * voucher, is only a function, and is in no list.
  */
+
+import type { Bilingual } from '../../texts/texts.ts';
 import { proxyNamed } from '../environment/servers/proxies.ts';
 import { labError } from '../errors.ts';
 import { clockFaults } from './clock.ts';
@@ -27,14 +29,17 @@ export const faults: Readonly<Record<FaultName, FaultRow>> = table;
 
 /** What a person may do. */
 export type FaultVerb = {
-  [Name in FaultName]: Table[Name] extends { readonly done: string } ? Name : never;
+  [Name in FaultName]: Table[Name] extends { readonly done: Bilingual } ? Name : never;
 }[FaultName];
 export const isVerb = (name: string): name is FaultVerb =>
   Object.hasOwn(table, name) && faults[name as FaultName].done !== undefined;
 export const verbs: readonly FaultVerb[] = Object.keys(table).filter(isVerb);
 
 /** For people: what is so once it is done. */
-export const doneText = (verb: FaultVerb, name: string): string => `${name} ${table[verb].done}`;
+export const doneText = (verb: FaultVerb, name: string): Bilingual => {
+  const { en, zh } = table[verb].done;
+  return { en: `${name} ${en}`, zh: `${name} ${zh}` };
+};
 
 /** @throws NOT_A_REDIS or NOT_PROXIED, where it cannot hit what has this name */
 export function faultOn(fault: FaultName, name: string, ms = 0): Fault {

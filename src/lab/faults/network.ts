@@ -146,29 +146,40 @@ export const expireSession = (name: string): Fault => ({
 });
 
 export const networkFaults = {
-  slow: { hits: 'network', effect: 'lasting', done: 'answers late', on: slowConnections },
+  slow: {
+    hits: 'network',
+    effect: 'lasting',
+    done: { en: 'answers late', zh: '响应变慢' },
+    on: slowConnections,
+  },
   delay: {
     hits: 'network',
     effect: 'lasting',
-    done: 'gets every request late, also after its client has closed the connection',
+    done: {
+      en: 'gets every request late, also after its client has closed the connection',
+      zh: '每个请求都晚到，即使客户端已经断开连接',
+    },
     on: delayRequests,
   },
   drop: {
     hits: 'network',
     effect: 'lasting',
-    done: 'is cut off: connections stay open, and nothing arrives',
+    done: {
+      en: 'is cut off: connections stay open, and nothing arrives',
+      zh: '网络已隔离：连接还在，但什么也收不到',
+    },
     on: dropConnections,
   },
   reset: {
     hits: 'network',
     effect: 'lasting',
-    done: 'resets every connection',
+    done: { en: 'resets every connection', zh: '重置每个连接' },
     on: resetConnections,
   },
   refuse: {
     hits: 'network',
     effect: 'lasting',
-    done: 'refuses every connection',
+    done: { en: 'refuses every connection', zh: '拒绝每个连接' },
     on: refuseConnections,
   },
   'lose-answers': { hits: 'network', effect: 'lasting', on: loseAnswers },
@@ -176,7 +187,7 @@ export const networkFaults = {
   'expire-session': {
     hits: 'instance',
     effect: 'momentary',
-    done: 'has lost its session in ZooKeeper',
+    done: { en: 'has lost its session in ZooKeeper', zh: '的 ZooKeeper 会话已过期' },
     on: expireSession,
   },
 } as const satisfies Record<string, FaultRow>;

@@ -180,23 +180,34 @@ const inLabRedis = (lab: Lab, send: (redis: Redis) => Promise<unknown>): Promise
   });
 
 export const processFaults = {
-  stop: { hits: 'process', done: 'is stopped (SIGTERM)', on: stopServer },
-  kill: { hits: 'process', done: 'is killed (SIGKILL)', on: killServer },
+  stop: {
+    hits: 'process',
+    done: { en: 'is stopped (SIGTERM)', zh: '已停止（SIGTERM）' },
+    on: stopServer,
+  },
+  kill: {
+    hits: 'process',
+    done: { en: 'is killed (SIGKILL)', zh: '已被杀掉（SIGKILL）' },
+    on: killServer,
+  },
   pause: {
     hits: 'process',
-    done: 'is paused (SIGSTOP): its connections stay open, and nothing answers',
+    done: {
+      en: 'is paused (SIGSTOP): its connections stay open, and nothing answers',
+      zh: '已暂停（SIGSTOP）：连接还在，但没有响应',
+    },
     on: pauseServer,
   },
   restart: {
     hits: 'process',
     effect: 'momentary',
-    done: 'was killed, and runs again with its data',
+    done: { en: 'was killed, and runs again with its data', zh: '被杀掉，又带着数据重新运行' },
     on: restartServer,
   },
   'restart-empty': {
     hits: 'process',
     effect: 'momentary',
-    done: 'was killed, and runs without its data',
+    done: { en: 'was killed, and runs without its data', zh: '被杀掉，重新运行，但数据丢了' },
     on: restartEmpty,
   },
   hang: { hits: 'worker', on: hangWorker },

@@ -212,19 +212,25 @@ export const cutReplica = (replica: string): Fault => ({
 export const redisFaults = {
   'flush-all': {
     hits: 'redis',
-    done: 'has lost every key (FLUSHALL); mended, it has a copy from before',
+    done: {
+      en: 'has lost every key (FLUSHALL); mended, it has a copy from before',
+      zh: '丢了所有的 key（FLUSHALL）；修复时用之前的副本恢复',
+    },
     on: flushAll,
   },
   'flush-scripts': {
     hits: 'redis',
     effect: 'momentary',
-    done: 'has forgotten its scripts',
+    done: { en: 'has forgotten its scripts', zh: '忘了所有脚本' },
     on: flushScripts,
   },
   'fill-disk': {
     hits: 'redis',
     effect: 'lasting',
-    done: 'has no space on its disk: it refuses writes, or ends',
+    done: {
+      en: 'has no space on its disk: it refuses writes, or ends',
+      zh: '磁盘满了：拒绝写入，或者退出',
+    },
     on: fullDisk,
   },
   'lose-group': { hits: 'redis', effect: 'momentary', on: loseGroup },
@@ -232,13 +238,13 @@ export const redisFaults = {
   'hold-replication': {
     hits: 'replication',
     effect: 'lasting',
-    done: 'has a replica that hears nothing more',
+    done: { en: 'has a replica that hears nothing more', zh: '的从节点收不到任何复制数据了' },
     on: holdReplication,
   },
   'promote-replica': {
     hits: 'replication',
     effect: 'lasting',
-    done: 'is killed, and its replica is the master',
+    done: { en: 'is killed, and its replica is the master', zh: '被杀掉，从节点成了主节点' },
     on: promoteReplica,
   },
 } as const satisfies Record<string, FaultRow>;

@@ -70,9 +70,8 @@ export const raceExperiment: Experiment<{ name: RaceName; rung: RungName }, Play
   play: async (stage, { name, rung }) => {
     const played = await raceOn(stage, name, rung);
     const { verdict, asClaimed: isAsClaimed, alsoBroken, evidence, evidenceZh, facts } = played;
-    const reasons = evidence === '' ? [] : [evidence];
-    const reasonsZh = evidenceZh ? [evidenceZh] : [];
-    const judged = { verdict, isAsClaimed, alsoBroken, reasons, reasonsZh };
+    const reasons = evidence === '' ? [] : [{ en: evidence, zh: evidenceZh ?? evidence }];
+    const judged = { verdict, isAsClaimed, alsoBroken, reasons };
     return { ...judged, figures: {}, facts: [facts], own: played };
   },
 };

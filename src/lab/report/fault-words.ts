@@ -1,4 +1,5 @@
 /** The words of a fault by its name: `kill redis-main` stops redis-main. */
+import type { Language } from '../../texts/texts.ts';
 import type { Mark } from '../stage/seconds.ts';
 
 const states = { stop: 'stopped', kill: 'killed', pause: 'paused' } as const;
@@ -16,11 +17,42 @@ export function faultWords(name: string): FaultWords {
   return { row: server, state: states[verb as keyof typeof states] };
 }
 
+type MarkWords = Readonly<
+  Record<
+    'loadStarted' | 'loadEnded' | 'fault' | 'resumes' | 'runs' | 'ended',
+    (name: string) => string
+  >
+>;
+
+const en: MarkWords = {
+  loadStarted: (name) => `▶ load: ${name}`,
+  loadEnded: (name) => `■ the load of ${name} ends`,
+  fault: (name) => `▼ ${name}`,
+  resumes: (server) => `▲ ${server} resumes`,
+  runs: (server) => `▲ ${server} runs again`,
+  ended: (name) => `▲ end of: ${name}`,
+};
+
+const zh: MarkWords = {
+  loadStarted: (name) => `▶ 压测开始：${name}`,
+  loadEnded: (name) => `■ 压测结束：${name}`,
+  fault: en.fault,
+  resumes: (server) => `▲ ${server} 恢复`,
+  runs: (server) => `▲ ${server} 重新运行`,
+  ended: (name) => `▲ 结束：${name}`,
+};
+
+const words: Readonly<Record<Language, MarkWords>> = { en, zh };
+
 /** `▼ kill redis-main`, and later `▲ redis-main runs again`. */
-export function markText({ of, isStart, name }: Pick<Mark, 'of' | 'isStart' | 'name'>): string {
-  if (of === 'load') return isStart ? `▶ load: ${name}` : `■ the load of ${name} ends`;
-  if (isStart) return `▼ ${name}`;
+export function markText(
+  { of, isStart, name }: Pick<Mark, 'of' | 'isStart' | 'name'>,
+  language: Language,
+): string {
+  const say = words[language];
+  if (of === 'load') return isStart ? say.loadStarted(name) : say.loadEnded(name);
+  if (isStart) return say.fault(name);
   const { row, state } = faultWords(name);
-  if (state === 'other') return `▲ end of: ${name}`;
-  return state === 'paused' ? `▲ ${row} resumes` : `▲ ${row} runs again`;
+  if (state === 'other') return say.ended(name);
+  return state === 'paused' ? say.resumes(row) : say.runs(row);
 }

@@ -1,6 +1,6 @@
 /** The result of an experiment: for a terminal of 80 columns, and as Markdown. */
 import type { Language } from '../../texts/texts.ts';
-import type { Result } from '../stage/result.ts';
+import { type Result, textIn } from '../stage/result.ts';
 import type { LoadCost } from '../stage/seconds.ts';
 import { costSentences } from './cost-words.ts';
 import { figureRows } from './figure-rows.ts';
@@ -34,10 +34,10 @@ export function resultText(
     ...[...costSentences(loads, language), ...conclusions.map((said) => said[language])].map(
       (text) => wrap(`  ${text}`, 79, '    '),
     ),
-    ...asClaimed.map((text) => wrap(`  ${say.claimed(text)}`, 79, '    ')),
+    ...asClaimed.map((text) => wrap(`  ${say.claimed(textIn(language, text))}`, 79, '    ')),
     say.verdictIs(verdict) + (verdict === 'held' && asClaimed.length > 0 ? say.claimedOnly : ''),
-    ...reasons.slice(0, reasonsMax).map((reason) => wrap(`  ${reason}`, 79, '    ')),
-    ...(reasons.length > reasonsMax ? [`  and ${reasons.length - reasonsMax} more`] : []),
+    ...reasons.slice(0, reasonsMax).map((each) => wrap(`  ${textIn(language, each)}`, 79, '    ')),
+    ...(reasons.length > reasonsMax ? [`  ${say.more(reasons.length - reasonsMax)}`] : []),
     ...(hints.length > 0 ? ['', ...hints] : []),
   ].join('\n');
 }
@@ -53,7 +53,9 @@ export function resultMarkdown(
     ...[...costSentences(loads), ...conclusions.map(({ en }) => en)].map((text) => `- ${text}`),
     ...tables.map(tableMarkdown),
     markdownTable([['figure', 'value'], ...figureRows(figures)]),
-    ...[...asClaimed.map((text) => `as claimed: ${text}`), ...reasons].map((text) => `- ${text}`),
+    ...[...asClaimed.map((text) => `as claimed: ${textIn('en', text)}`), ...reasons].map(
+      (text) => `- ${textIn('en', text)}`,
+    ),
     measuredBy(command, verdict),
   ].join('\n\n');
 }

@@ -1,11 +1,11 @@
 /** The tables of runs and races. */
 import type { Verdict } from '../../service/domain.ts';
+import { texts } from '../../texts/texts.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import { serialPairs } from '../drills/demo-plan.ts';
 import type { RaceResult } from '../play/race-verdict.ts';
 import type { Bilingual, Table } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
-import { verdictWords } from './verdict-words.ts';
 
 export const mark = (asClaimed: boolean): string => (asClaimed ? '✓' : '✗');
 
@@ -14,8 +14,8 @@ export const instancesMark = ({ instances, balancer }: RunResult): string =>
   `${instances}${balancer === 'cluster' ? '*' : ''}`;
 
 export const verdictWord = (verdict: Verdict): Bilingual => ({
-  en: verdictWords.en.verdicts[verdict],
-  zh: verdictWords.zh.verdicts[verdict],
+  en: texts.en.verdicts[verdict],
+  zh: texts.zh.verdicts[verdict],
 });
 
 const first: readonly Column<RunResult>[] = [

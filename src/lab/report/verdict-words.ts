@@ -1,6 +1,6 @@
 /** The words around a verdict, in each language. */
 import type { CheckName, Verdict } from '../../service/domain.ts';
-import type { Language } from '../../texts/texts.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 
 interface VerdictWords {
   readonly verdicts: Readonly<Record<Verdict, string>>;
@@ -23,13 +23,14 @@ interface VerdictWords {
   readonly refused: (counts: string) => string;
   readonly faults: (injected: readonly string[]) => string;
   readonly claimed: (text: string) => string;
+  readonly more: (count: number) => string;
   readonly verdictIs: (verdict: Verdict) => string;
   /** What broke is what the ladder claims. */
   readonly claimedOnly: string;
 }
 
 const en: VerdictWords = {
-  verdicts: { held: 'held', violated: 'violated', unknown: 'unknown' },
+  verdicts: texts.en.verdicts,
   asClaimed: 'as claimed',
   notAsClaimed: 'NOT as claimed',
   notClaimed: (claim) => `✗ claim: ${claim}`,
@@ -52,12 +53,13 @@ const en: VerdictWords = {
   refused: (counts) => `refused: ${counts || 'none'}`,
   faults: (injected) => `faults: ${injected.join(', ') || 'none'}`,
   claimed: (text) => `as claimed: ${text}`,
+  more: (count) => `and ${count} more`,
   verdictIs: (verdict) => `verdict: ${verdict}`,
   claimedOnly: '; what broke is what the ladder claims',
 };
 
 const zh: VerdictWords = {
-  verdicts: { held: '通过', violated: '违反', unknown: '未知' },
+  verdicts: texts.zh.verdicts,
   asClaimed: '与预期一致',
   notAsClaimed: '与预期不一致',
   notClaimed: (claim) => `✗ 预期：${zh.verdicts[claim]}`,
@@ -71,13 +73,14 @@ const zh: VerdictWords = {
   ofProof: (userId, orderId) => `用户 ${userId}，订单 ${orderId}`,
   cases: (count) => `（${count} 处）`,
   ofChecks: (count, judged, skipped) =>
-    `：${skipped === 0 ? '' : `共 ${judged + skipped} 项检查，`}能做的 ${judged} 项里有 ${count} 项`,
+    `：${judged} 项检查中的 ${count} 项${skipped === 0 ? '' : `（另有 ${skipped} 项做不了）`}`,
   notPaused: (pause) => `暂停 ${pause}：没有请求走到那里`,
   paused: (pause, request, ms) =>
     `暂停 ${pause}：${request}，${ms === undefined ? '直到结束' : `${ms} ms`}`,
   refused: (counts) => `被拒绝：${counts || '无'}`,
   faults: (injected) => `故障：${injected.join('，') || '无'}`,
   claimed: (text) => `与预期一致：${text}`,
+  more: (count) => `还有 ${count} 条`,
   verdictIs: (verdict) => `结果：${zh.verdicts[verdict]}`,
   claimedOnly: '；违反的正是预期会违反的',
 };

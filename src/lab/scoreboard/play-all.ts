@@ -1,10 +1,10 @@
 /** Plays every planned cell of the scoreboard on real servers. */
 import { auditAll } from '../drills/audited.ts';
 import { sellThrough } from '../drills/lock-outages.ts';
-import { defaultShape, type Lab, type Progress } from '../environment/lab.ts';
+import { defaultShape, type Lab } from '../environment/lab.ts';
 import { raceOn } from '../play/race-on.ts';
 import type { Experiment } from '../stage/experiment.ts';
-import type { Judged } from '../stage/result.ts';
+import type { Judged, Text } from '../stage/result.ts';
 import { type Stage, withStage } from '../stage/stage.ts';
 import {
   agreement,
@@ -26,7 +26,7 @@ export interface ScoreboardOptions extends Chosen {
 }
 
 interface PlayOptions extends ScoreboardOptions, Pick<Stage, 'signal'> {
-  readonly progress: Progress;
+  readonly progress: (text: Text) => void;
 }
 
 /** The cells that were played are its own; every other cell is empty. */
@@ -39,7 +39,7 @@ export function scoreboardExperiment(): Experiment<ScoreboardOptions, readonly C
     },
     play: async (stage, options) => {
       const { lab, signal } = stage;
-      const progress = (line: string) => stage.note(line);
+      const progress = (text: Text) => stage.note(text);
       await playCells(lab, { ...options, signal, progress }, cells);
       return judgedBoard([...cells.values()]);
     },

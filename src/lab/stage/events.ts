@@ -10,7 +10,7 @@ import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
 import type { RecordedEvidence } from '../../texts/evidence.ts';
 import type { ReachedPlace } from './place.ts';
-import type { Bilingual, ResultSummary } from './result.ts';
+import type { Bilingual, ResultSummary, Text } from './result.ts';
 import type { Second } from './seconds.ts';
 
 /** An attempt when it is answered. `latencyMs` is missing when no answer came. */
@@ -194,7 +194,7 @@ export type Emitted =
       readonly options: object;
     }
   /** A sentence for people. */
-  | { readonly kind: 'note'; readonly text: string }
+  | { readonly kind: 'note'; readonly text: Text }
   /** The service runs in this shape from now on. */
   | { readonly kind: 'service'; readonly instances: number; readonly network: string }
   | {

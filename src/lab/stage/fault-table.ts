@@ -23,9 +23,15 @@ export function faultTable(
   if (met.length === 0 || met.length > rowsMax) return undefined;
   const hasLoads = new Set(met.map(({ load }) => load)).size > 1;
   return {
-    title: 'What each fault cost',
+    title: { en: 'What each fault cost', zh: '每个故障的代价' },
     ...(met.length > terminalRowsMax && { isWide: true }),
-    head: ['fault', ...(hasLoads ? ['load'] : []), ...columns, ...(lost ? ['lost'] : []), back],
+    head: [
+      faultHead,
+      ...(hasLoads ? [loadHead] : []),
+      ...columns,
+      ...(lost ? [lostHead] : []),
+      back,
+    ],
     legend: { ...legend, ...(lost && lostLegend), ...backLegend },
     rows: met.map(({ fault, load }) => [
       { short: shortName(fault.name), full: fault.name },
@@ -39,8 +45,17 @@ export function faultTable(
   };
 }
 
-const columns = ['from s', 'to s', 'sold', 'refused', '?'];
-const back = 'back ms';
+const faultHead = { en: 'fault', zh: '故障' };
+const loadHead = { en: 'load', zh: '压测' };
+const columns = [
+  { en: 'from s', zh: '开始 s' },
+  { en: 'to s', zh: '结束 s' },
+  { en: 'sold', zh: '受理' },
+  { en: 'refused', zh: '拒绝' },
+  '?',
+];
+const lostHead = { en: 'lost', zh: '丢失' };
+const back = { en: 'back ms', zh: '恢复 ms' };
 
 const legend = {
   'to s': {
@@ -59,7 +74,7 @@ const lostLegend = {
   },
 };
 const backLegend = {
-  [back]: {
+  [back.en]: {
     en: 'from its end to the next sale; – there was none',
     zh: '从故障结束到下一次成交；– 再没有成交',
   },

@@ -1,11 +1,10 @@
 /** What every experiment returns, and what the runner adds to it. */
 import type { Facts } from '../../service/audit/facts.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
-import type { Language } from '../../texts/texts.ts';
+import type { Bilingual, Language } from '../../texts/texts.ts';
 import type { Recorded } from './seconds.ts';
 
-/** A sentence of a schedule or of a result. */
-export type Bilingual = Readonly<Record<Language, string>>;
+export type { Bilingual } from '../../texts/texts.ts';
 
 /** A name, a code or a number is the same in every language. */
 export type Text = Bilingual | string;
@@ -40,11 +39,9 @@ export interface Judged<Own = unknown> {
   /** One sentence for each rung: what it did while servers were away. */
   readonly conclusions?: readonly Bilingual[];
   /** One sentence for each reason of a verdict that is not `held`. */
-  readonly reasons: readonly string[];
-  /** The same in Chinese, where it is known. */
-  readonly reasonsZh?: readonly string[];
+  readonly reasons: readonly Text[];
   /** One sentence for each violation that the ladder claims, and that showed as it should. */
-  readonly asClaimed?: readonly string[];
+  readonly asClaimed?: readonly Text[];
   /** Of an experiment about one promise: the others that broke, by the names of their checks. */
   readonly alsoBroken?: readonly CheckName[];
   readonly figures: Readonly<Record<string, number>>;

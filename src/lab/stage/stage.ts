@@ -26,6 +26,7 @@ import { warmUp } from '../workload/warm-up.ts';
 import type { Emit } from './events.ts';
 import { answerLost } from './place.ts';
 import { Player } from './player.ts';
+import type { Text } from './result.ts';
 
 export interface Load {
   /** For people: the rung. */
@@ -214,7 +215,7 @@ export class Stage {
     await sleep(Math.max(0, ms), undefined, { signal: this.signal });
   }
 
-  note(text: string): void {
+  note(text: Text): void {
     this.emit({ kind: 'note', text });
   }
 

@@ -11,6 +11,7 @@ import type { Language } from '../../texts/texts.ts';
 import { compileCopy, copyProject, halfDone, projectFolder } from '../mutants/change.ts';
 import { reportFolderIn } from '../report/file-words.ts';
 import type { Answer } from '../stage/result.ts';
+import { textIn } from '../stage/result.ts';
 import { type Contract, type Exercise, exerciseNamed } from './exercises.ts';
 import type { Mine } from './mine.ts';
 import type { Seen } from './progress.ts';
@@ -65,8 +66,7 @@ export async function* verify(project: Project, exercise: Exercise): AsyncGenera
 const Result = z.object({
   verdict: z.string(),
   alsoBroken: z.array(z.string()).optional(),
-  reasons: z.array(z.string()),
-  reasonsZh: z.array(z.string()).optional(),
+  reasons: z.array(z.union([z.string(), z.object({ en: z.string(), zh: z.string() })])),
 });
 
 /** @param isShown what it prints is shown too */
@@ -83,10 +83,12 @@ export async function verifyPlay(
   const play = { play: words.join(' '), printed: stdout };
   if (folder === undefined) return { ...play, answer: 'unknown', reasons: [lastLine(stderr)] };
   const read: unknown = JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8'));
-  const { reasonsZh, ...result } = Result.parse(read);
+  const { reasons, ...result } = Result.parse(read);
   const answer = answers[exitCode ?? 2] ?? 'unknown';
-  const inChinese = reasonsZh && { inChinese: { play: words.join(' '), reasons: reasonsZh } };
-  return { ...play, answer, ...result, ...inChinese, replay: join(folder, 'index.html') };
+  const reasonsIn = (language: Language) => reasons.map((each) => textIn(language, each));
+  const inChinese = { play: words.join(' '), reasons: reasonsIn('zh') };
+  const seen = { ...play, ...result, answer, reasons: reasonsIn('en'), inChinese };
+  return { ...seen, replay: join(folder, 'index.html') };
 }
 
 const answers: Readonly<Record<number, Answer>> = { 0: 'yes', 1: 'no' };

@@ -1,6 +1,6 @@
 /** The view of an experiment that plays itself on the real servers: a race, or a drill. */
 import { rungsOfBreak } from '../../lab/by-hand/break-choice.ts';
-import type { Bilingual } from '../../lab/stage/result.ts';
+import { type Bilingual, textIn } from '../../lab/stage/result.ts';
 import { connection } from './api.ts';
 import { Before } from './begin-run.tsx';
 import { drillRows, famousRace } from './built-rows.ts';
@@ -146,7 +146,7 @@ function Progress({ wanted, run }: { wanted: RunAddress; run: RunView }) {
       <span role="status" class={now === words.sellsNothing ? 'wrong-text' : ''}>
         ◌ {run.verdict ? words.givingBack : now}
       </span>
-      <small>{note?.kind === 'note' && note.text}</small>
+      <small>{note?.kind === 'note' && textIn(language.value, note.text)}</small>
       {!run.verdict && wanted.of === 'break' && <EndLoad />}
       {!run.verdict && wanted.of !== 'break' && (
         <button type="button" class="right" data-stop onClick={() => void stopRun()}>

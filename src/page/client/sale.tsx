@@ -8,13 +8,14 @@ import {
   type PartState,
   type SaleCounts,
 } from '../../lab/stage/events.ts';
+import type { Bilingual } from '../../lab/stage/result.ts';
 import { isBusy, send } from './api.ts';
 import { ladderRow } from './built-rows.ts';
 import { stepOf } from './controls.tsx';
 import { endedBy, type OfferedVerb, offeredVerbs, tiersOf } from './hand-verbs.ts';
 import { brokenNames, type LocksView, lockId, mayOutlastLease, type RunView } from './run-model.ts';
 import { isEnding } from './store.ts';
-import { page } from './texts.ts';
+import { language, page } from './texts.ts';
 
 const selected = signal('');
 /** What the lab has said about the last fault. */
@@ -119,8 +120,8 @@ function Menu({ part, faults }: { part: PartState; faults: readonly string[] }) 
 
 /** @returns whether it was done; otherwise `problem` says why not */
 export async function askForFault(verb: HandVerb, server = ''): Promise<boolean> {
-  const said = await send<{ done: string }>('POST', '/api/faults', { verb, server });
-  answer.value = said?.done ?? '';
+  const said = await send<{ done: Bilingual }>('POST', '/api/faults', { verb, server });
+  answer.value = said ? said.done[language.value] : '';
   return said !== null;
 }
 

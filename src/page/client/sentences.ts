@@ -1,8 +1,9 @@
 /** The sentences of what happened: of a row of lanes, and of an event of a run. */
 import { placeWords } from '../../lab/play/place-words.ts';
 import { costSentences } from '../../lab/report/cost-words.ts';
-import { faultWords } from '../../lab/report/fault-words.ts';
+import { markText } from '../../lab/report/fault-words.ts';
 import { instanceAt } from '../../lab/stage/place.ts';
+import { textIn } from '../../lab/stage/result.ts';
 import type { Row, Wait } from './play-model.ts';
 import type { RunView, ToldEvent } from './run-model.ts';
 import { language, page, stepText } from './texts.ts';
@@ -64,16 +65,17 @@ export function toldSentence(event: ToldEvent): string {
       return told.service(event.instances, event.network);
     case 'on-sale':
       return told.onSale(event.rung, event.stock);
-    case 'load-started':
-      return told.loadStarted(event.name);
-    case 'load-ended':
-      return told.loadEnded(event.name);
-    case 'fault':
-      return told.fault(event.name);
-    case 'healed':
-      return told.healed(event.name, faultWords(event.name));
+    case 'note':
+      return textIn(language.value, event.text);
     default:
-      return event.text;
+      return markText(
+        {
+          of: event.kind === 'fault' || event.kind === 'healed' ? 'fault' : 'load',
+          isStart: event.kind === 'fault' || event.kind === 'load-started',
+          name: event.name,
+        },
+        language.value,
+      );
   }
 }
 

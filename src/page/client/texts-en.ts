@@ -2,7 +2,6 @@
 import type { Arrivals } from '../../lab/by-hand/break-choice.ts';
 import type { LaneName, OutcomeSeen } from '../../lab/play/outcomes.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
-import { type FaultWords, markText } from '../../lab/report/fault-words.ts';
 import type { PartState, Reading } from '../../lab/stage/events.ts';
 import type { OfferedVerb } from './hand-verbs.ts';
 import type { Wait } from './play-model.ts';
@@ -353,10 +352,6 @@ export const en = {
     service: (instances: number, network: string) =>
       `${count(instances, 'instance')} of the service; the network is ${network}`,
     onSale: (rung: string, stock: number) => `${count(stock, 'voucher')} on sale, on ${rung}`,
-    loadStarted: (name: string) => markText({ of: 'load', isStart: true, name }),
-    loadEnded: (name: string) => markText({ of: 'load', isStart: false, name }),
-    fault: (name: string) => markText({ of: 'fault', isStart: true, name }),
-    healed: (name: string, _words: FaultWords) => markText({ of: 'fault', isStart: false, name }),
   },
   onRung: (rung: string) => `on ${rung}`,
   onNextRung: (rung: string) => `The same race on ${rung} →`,

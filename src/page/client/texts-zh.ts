@@ -330,12 +330,6 @@ export const zh: typeof en = {
   told: {
     service: (instances, network) => `服务有 ${instances} 个实例；网络：${network}`,
     onSale: (rung, stock) => `${rung} 上开售 ${stock} 张券`,
-    loadStarted: (name) => `▶ 压测开始：${name}`,
-    loadEnded: (name) => `■ 压测结束：${name}`,
-    fault: (name) => `▼ ${name}`,
-    healed: (name, { row, state }) =>
-      ({ paused: `▲ ${row} 恢复`, other: `▲ 结束：${name}` })[state as string] ??
-      `▲ ${row} 重新运行`,
   },
   onRung: (rung) => `在 ${rung} 上`,
   onNextRung: (rung) => `同一竞态，在 ${rung} 上 →`,

@@ -9,6 +9,7 @@ import { withLab } from '../../lab/environment/session.ts';
 import { labError } from '../../lab/errors.ts';
 import { type Planned, writeReport } from '../../lab/report/experiment-report.ts';
 import type { Emitted, ReportAbout, StageEvent } from '../../lab/stage/events.ts';
+import type { Bilingual } from '../../lab/stage/result.ts';
 import { play } from '../../lab/stage/runner.ts';
 import type { Feed, FeedPlace } from './feed.ts';
 import type { Plays } from './plays.ts';
@@ -65,7 +66,7 @@ export class Runs {
   }
 
   /** @returns what was done. @throws NOTHING_TO_END, or the error that was answered */
-  async fault(asked: AskedFault): Promise<string> {
+  async fault(asked: AskedFault): Promise<Bilingual> {
     const lab = Lab.running(this.#folder);
     const done = lab && (await askLab(lab, asked));
     if (done === null) throw labError('NOTHING_TO_END');

@@ -252,7 +252,7 @@ test('a worker that is killed with orders in hand loses none, and what stands st
   // The terminal breaks the same sale.
   const lab = Lab.running(folder) as Lab;
   const asked = { verb: 'pause', server: 'mariadb', ms: 0 } as const;
-  expect(await askLab(lab, asked)).toMatch(/^mariadb is paused/);
+  expect((await askLab(lab, asked))?.en).toMatch(/^mariadb is paused/);
   await inState(tab, 'mariadb', 'paused');
   for (const id of ['recorded', 'twice', 'nowhere']) // Nobody can know them.
     await tab.locator(`[data-count=${id}].dim dd`, { hasText: /^\?$/ }).waitFor();
