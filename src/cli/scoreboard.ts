@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { database, json, times } from '../lab/commands/options.ts';
+import { database, json, language, times } from '../lab/commands/options.ts';
 import { commandRow, commandText } from '../lab/commands/row.ts';
 import type { About, OwnReport } from '../lab/report/experiment-report.ts';
 import { scoredCells } from '../lab/report/scoreboard-grid.ts';
-import { scoreboardMarkdown } from '../lab/report/scoreboard-markdown.ts';
-import { scoreboardText } from '../lab/report/scoreboard-text.ts';
+import { scoreboardMarkdown, scoreboardText } from '../lab/report/scoreboard-text.ts';
 import { type Cell, judgedCell } from '../lab/scoreboard/cell.ts';
 import { faultNames, scoredRungs } from '../lab/scoreboard/columns.ts';
 import { scoreboardExperiment } from '../lab/scoreboard/play-all.ts';
+import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { playExperiment } from './play.ts';
 
@@ -51,23 +51,25 @@ const scoreboardRow = commandRow({
       zh: '每一格跑几次',
     },
     database,
+    language,
     json,
   },
 });
 
 export const addScoreboard = command(scoreboardRow, (folders, given) => {
-  const { json, rungs = scoredRungs, faults = faultNames, times, database } = given;
+  const { json, rungs = scoredRungs, faults = faultNames, times, database, language } = given;
   return playExperiment(folders, {
     ...{ name: 'scoreboard', experiment: scoreboardExperiment() },
     options: { rungs, faults, times, partMs },
-    ...{ command: commandText(scoreboardRow, given), times: 1, database, json },
-    report: scoreboardReport,
+    ...{ command: commandText(scoreboardRow, given), times: 1, database, json, language },
+    report: (cells, about) => scoreboardReport(cells, about, language),
   });
 });
 
 function scoreboardReport(
   cells: readonly Cell[],
   { command, time, machine }: About<readonly Cell[]>,
+  language: Language,
 ): OwnReport {
   const record = { runs: [{ command, time }], machine, cells };
   const data = { ...record, cells: cells.map(judgedCell) };
@@ -78,6 +80,6 @@ function scoreboardReport(
     },
     cells: scoredCells(cells),
     data: (folder) => ({ ...data, folder }),
-    text: (folder) => scoreboardText(record, folder),
+    text: (folder) => scoreboardText(record, folder, language),
   };
 }

@@ -17,8 +17,7 @@ import {
   safetyMark,
   scoredCells,
 } from '../../src/lab/report/scoreboard-grid.ts';
-import { scoreboardMarkdown } from '../../src/lab/report/scoreboard-markdown.ts';
-import { scoreboardText } from '../../src/lab/report/scoreboard-text.ts';
+import { scoreboardMarkdown, scoreboardText } from '../../src/lab/report/scoreboard-text.ts';
 import {
   agreement,
   type Cell,
@@ -40,6 +39,7 @@ import type { Facts } from '../../src/service/audit/facts.ts';
 import type { CheckName } from '../../src/service/domain.ts';
 import { circumstances, type Rung } from '../../src/service/ladder/rung.ts';
 import { ladder } from '../../src/service/ladder/rungs.ts';
+import { languages } from '../../src/texts/texts.ts';
 import { away, load, rowOf, sold, stopped } from './drill-cases.ts';
 import { facts, row } from './facts.ts';
 import { tooWide } from './terminal.ts';
@@ -231,18 +231,21 @@ describe('the plan', () => {
   });
 });
 
-test('a full scoreboard fits a terminal, and has every cell, rung and fault', () => {
-  const isOutage = (fault: string) => outageFaults.some(({ name }) => name === fault);
-  const plays = (fault: string) => [isOutage(fault) ? notClaimed(refusedAll) : twice];
-  const cells = scoredRungs.flatMap((rung) =>
-    faultNames.map((fault): Cell => ({ rung, fault, plays: plays(fault) })),
-  );
-  const text = scoreboardText(scoreboard(...cells), '/runs/1');
-  expect(tooWide(text)).toEqual([]);
-  for (const name of [...scoredRungs, ...safetyFaults]) expect(text).toContain(name);
-  const named = cells.map(({ rung, fault }) => ({ rung, fault, isOutage: isOutage(fault) }));
-  expect(scoredCells(cells)).toEqual(named.map((each) => expect.objectContaining(each)));
-});
+test.each(languages)(
+  'a full scoreboard in %s fits, and has every cell, rung and fault',
+  (language) => {
+    const isOutage = (fault: string) => outageFaults.some(({ name }) => name === fault);
+    const plays = (fault: string) => [notClaimed(isOutage(fault) ? refusedAll : twice)];
+    const cells = scoredRungs.flatMap((rung) =>
+      faultNames.map((fault): Cell => ({ rung, fault, plays: plays(fault) })),
+    );
+    const text = scoreboardText(scoreboard(...cells), '/runs/1', language);
+    expect(tooWide(text)).toEqual([]);
+    for (const name of [...scoredRungs, ...safetyFaults]) expect(text).toContain(name);
+    const named = cells.map(({ rung, fault }) => ({ rung, fault, isOutage: isOutage(fault) }));
+    expect(scoredCells(cells)).toEqual(named.map((each) => expect.objectContaining(each)));
+  },
+);
 
 test('several runs make one scoreboard: the newest play of each cell, on the same machine', () => {
   const run = (command: string, ...cells: Cell[]): Scoreboard => ({

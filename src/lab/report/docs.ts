@@ -26,7 +26,7 @@ import {
 } from './ladder-tables.ts';
 import { measuredBy } from './result-text.ts';
 import { mergedScoreboard, type Scoreboard } from './scoreboard-grid.ts';
-import { scoreboardTables } from './scoreboard-markdown.ts';
+import { scoreboardTables } from './scoreboard-text.ts';
 import { headlineTable } from './story-lines.ts';
 import { markdownTable, tableMarkdown, tableText } from './table.ts';
 

@@ -1,5 +1,6 @@
 /** The scoreboard as rows of short marks; a cell that was not played is an empty string. Pure. */
 
+import type { Language } from '../../texts/texts.ts';
 import { lockServiceOf } from '../drills/lock-outages.ts';
 import {
   agreement,
@@ -8,11 +9,13 @@ import {
   casesOf,
   marks,
   type OutageCost,
+  type Outcome,
   outcomeOfPlay,
   worstOutcome,
 } from '../scoreboard/cell.ts';
 import { outageFaults, safetyFaults, scoredRungs } from '../scoreboard/columns.ts';
 import type { ScoredCell } from '../stage/events.ts';
+import type { Bilingual } from '../stage/result.ts';
 import type { Machine } from './machine.ts';
 
 /** A command that played cells, and when. */
@@ -31,7 +34,7 @@ export interface Scoreboard {
 export interface Row {
   readonly rung: string;
   /** `2 of 3`: how many of its lock servers must run. */
-  readonly needs: string;
+  readonly needs: Bilingual;
   /** One for each fault; null where the cell was not played. */
   readonly safety: readonly (Cell | null)[];
   readonly outages: readonly (Cell | null)[];
@@ -67,7 +70,7 @@ export function scoreRows(cells: readonly Cell[]): Row[] {
     const { servers, needed } = lockServiceOf(rung);
     return {
       rung,
-      needs: `${needed} of ${servers.length}`,
+      needs: { en: `${needed} of ${servers.length}`, zh: `${needed}/${servers.length}` },
       safety: safetyFaults.map((fault) => find(rung, fault)),
       outages: outageFaults.map(({ name }) => find(rung, name)),
     };
@@ -103,22 +106,67 @@ const byGap = (one: OutageCost, other: OutageCost): number =>
 
 const seconds = (ms: number | null): string => (ms === null ? 'never' : (ms / 1_000).toFixed(1));
 
-const words = {
-  wrong: 'the data is wrong',
-  overlap: 'two owners at once, and the data is right',
-  stuck: 'a free lock cannot be acquired',
-  unknown: 'could not tell',
-  held: 'held',
-} as const;
+const en = {
+  outcomes: {
+    wrong: 'the data is wrong',
+    overlap: 'two owners at once, and the data is right',
+    stuck: 'a free lock cannot be acquired',
+    unknown: 'could not tell',
+    held: 'held',
+  } satisfies Record<Outcome, string>,
+  claims: { yes: 'as claimed', no: 'NOT as claimed', unknown: 'the claim is open' },
+  sentence: (what: string, claim: string, plays: number, evidence: string) =>
+    `${what}, ${claim}${plays > 1 ? `, ${plays} plays` : ''}${evidence && `: ${evidence}`}`,
+  outage: ({ soldOn, withoutSalesMs, resumedAfterMs }: OutageCost, broken: string) => {
+    const back =
+      resumedAfterMs === null
+        ? 'nothing was sold again'
+        : `first sale ${seconds(resumedAfterMs)} s after the servers`;
+    const gap = `longest time without a sale ${seconds(withoutSalesMs)} s, ${back}`;
+    return `${soldOn ? 'sold on' : 'refused'}; ${gap}${broken && `; ${broken}`}`;
+  },
+  counts: (all: number, asClaimed: number, not: number, unknown: number) =>
+    `${all} cells played: ${asClaimed} as claimed` +
+    (not > 0 ? `, ${not} NOT as claimed` : '') +
+    (unknown > 0 ? `, ${unknown} could not tell` : ''),
+};
+type Words = typeof en;
 
-/** What was seen in a cell, in one sentence. */
-export function cellSentence(cell: Cell): string {
-  const claim = { yes: 'as claimed', no: 'NOT as claimed', unknown: 'the claim is open' };
+const zh: Words = {
+  outcomes: {
+    wrong: '数据错了',
+    overlap: '同时有两个持有者，数据没错',
+    stuck: '空闲的锁拿不到',
+    unknown: '判断不了',
+    held: '通过',
+  },
+  claims: { yes: '与预期一致', no: '与预期不一致', unknown: '不知是否符合预期' },
+  sentence: (what, claim, plays, evidence) =>
+    `${what}，${claim}${plays > 1 ? `，跑了 ${plays} 次` : ''}${evidence && `：${evidence}`}`,
+  outage: ({ soldOn, withoutSalesMs, resumedAfterMs }, broken) => {
+    const back =
+      resumedAfterMs === null
+        ? '之后再没有成交'
+        : `服务器恢复后 ${seconds(resumedAfterMs)} 秒第一次成交`;
+    const gap = `最长 ${seconds(withoutSalesMs)} 秒没有成交，${back}`;
+    return `${soldOn ? '继续成交' : '全部拒绝'}；${gap}${broken && `；${broken}`}`;
+  },
+  counts: (all, asClaimed, not, unknown) =>
+    `跑了 ${all} 格：${asClaimed} 格与预期一致` +
+    (not > 0 ? `，${not} 格不一致` : '') +
+    (unknown > 0 ? `，${unknown} 格判断不了` : ''),
+};
+
+const words: Readonly<Record<Language, Words>> = { en, zh };
+
+/** What was seen in a cell, in one sentence. Its evidence is as it was recorded. */
+export function cellSentence(cell: Cell, language: Language = 'en'): string {
+  const say = words[language];
   const shown = worstPlay(cell);
-  const times = cell.plays.length > 1 ? `, ${cell.plays.length} plays` : '';
-  const evidence = shown?.evidence ? `: ${shown.evidence}` : '';
-  const what = shown?.cost ? outageWords(shown, shown.cost) : words[worstOutcome(cell)];
-  return `${what}, ${claim[agreement(cell)]}${times}${evidence}`;
+  const broken = shown && shown.broken.length > 0 ? say.outcomes[outcomeOfPlay(shown)] : '';
+  const what = shown?.cost ? say.outage(shown.cost, broken) : say.outcomes[worstOutcome(cell)];
+  const claim = say.claims[agreement(cell)];
+  return say.sentence(what, claim, cell.plays.length, shown?.evidence ?? '');
 }
 
 /** For the report: each cell that was played, in the order of the table. */
@@ -139,42 +187,53 @@ const worstPlay = (cell: Cell): CellPlay | undefined =>
   cell.plays.find(({ asClaimed }) => !asClaimed) ??
   cell.plays.find((play) => outcomeOfPlay(play) === worstOutcome(cell));
 
-function outageWords(play: CellPlay, { soldOn, withoutSalesMs, resumedAfterMs }: OutageCost) {
-  const sold = soldOn ? 'sold on' : 'refused';
-  const back =
-    resumedAfterMs === null
-      ? 'nothing was sold again'
-      : `first sale ${seconds(resumedAfterMs)} s after the servers`;
-  const gap = `longest time without a sale ${seconds(withoutSalesMs)} s, ${back}`;
-  return `${sold}; ${gap}${play.broken.length > 0 ? `; ${words[outcomeOfPlay(play)]}` : ''}`;
-}
-
 /** `298 cells played: 298 as claimed`. */
-export function countsText(cells: readonly Cell[]): string {
+export function countsText(cells: readonly Cell[], language: Language = 'en'): string {
   const count = (wanted: string) => cells.filter((cell) => agreement(cell) === wanted).length;
-  const other = [
-    [count('no'), 'NOT as claimed'],
-    [count('unknown'), 'could not tell'],
-  ].flatMap(([number, text]) => (number === 0 ? [] : [`${number} ${text}`]));
-  return [`${cells.length} cells played: ${count('yes')} as claimed`, ...other].join(', ');
+  return words[language].counts(cells.length, count('yes'), count('no'), count('unknown'));
 }
 
-export const markLegend: readonly (readonly [mark: string, meaning: string])[] = [
-  [marks.held, 'every promise held'],
-  [`${marks.wrong}n`, 'the data is wrong, n cases: two orders for one user, or too many orders'],
-  [`${marks.overlap}n`, 'two owners were inside at once, n cases; the data is right all the same'],
-  [`${marks.stuck}n`, 'a free lock could not be acquired, n cases; the data is right'],
-  [marks.unknown, 'could not tell'],
-  [notAsClaimed, 'not what the ladder claims for this rung'],
-  ['empty', 'not played'],
-];
+const notClaimedLegend = {
+  [notAsClaimed]: { en: 'not what the ladder claims for this rung', zh: '与这个方案的预期不一致' },
+};
 
-export const outageLegend: readonly (readonly [mark: string, meaning: string])[] = [
-  ['✓', 'sold on'],
-  ['–', 'sold nothing meanwhile, and said why'],
-  ['2.6', 'seconds: the longest time without a sale, by when buyers asked'],
-  ['+0.1', 'seconds from the moment when the servers run again to the first sale'],
-  [`${marks.stuck}19`, 'locks left that nobody holds: their users cannot buy until the lease ends'],
-  ['✗∥⊘n', 'in front, instead of ✓ or –: a promise broke, as in the first table'],
-  [notAsClaimed, 'not what the ladder claims for this rung'],
-];
+export const markLegend: Readonly<Record<string, Bilingual>> = {
+  [marks.held]: { en: 'every promise held', zh: '每个承诺都守住了' },
+  [`${marks.wrong}n`]: {
+    en: 'the data is wrong, n cases: two orders for one user, or too many orders',
+    zh: '数据错了，n 处：一人两单，或者超卖',
+  },
+  [`${marks.overlap}n`]: {
+    en: 'two owners were inside at once, n cases; the data is right all the same',
+    zh: '同时有两个持有者，n 处；数据碰巧没错',
+  },
+  [`${marks.stuck}n`]: {
+    en: 'a free lock could not be acquired, n cases; the data is right',
+    zh: '空闲的锁拿不到，n 处；数据没错',
+  },
+  [marks.unknown]: { en: 'could not tell', zh: '判断不了' },
+  ...notClaimedLegend,
+  empty: { en: 'not played', zh: '没有跑' },
+};
+
+export const outageLegend: Readonly<Record<string, Bilingual>> = {
+  '✓': { en: 'sold on', zh: '继续成交' },
+  '–': { en: 'sold nothing meanwhile, and said why', zh: '期间没有成交，并且说明了原因' },
+  '2.6': {
+    en: 'seconds: the longest time without a sale, by when buyers asked',
+    zh: '秒：最长多久没有成交，按买家请求的时刻算',
+  },
+  '+0.1': {
+    en: 'seconds from the moment when the servers run again to the first sale',
+    zh: '秒：服务器重新运行之后多久第一次成交',
+  },
+  [`${marks.stuck}19`]: {
+    en: 'locks left that nobody holds: their users cannot buy until the lease ends',
+    zh: '残留的、没有人持有的锁：租约到期之前，这些用户买不了',
+  },
+  '✗∥⊘n': {
+    en: 'in front, instead of ✓ or –: a promise broke, as in the first table',
+    zh: '在最前面，代替 ✓ 或 –：违反了承诺，含义和第一张表一样',
+  },
+  ...notClaimedLegend,
+};

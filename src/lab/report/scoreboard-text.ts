@@ -1,8 +1,19 @@
-/** The scoreboard for an 80-column terminal: a block for each group of faults, legends below. */
-import type { Cell } from '../scoreboard/cell.ts';
-import { agreement } from '../scoreboard/cell.ts';
-import { faultText, type OutageFault, outageFaults, safetyFaults } from '../scoreboard/columns.ts';
-import { fileLine, reportLine } from './file-words.ts';
+/**
+ * The scoreboard for an 80-column terminal, a block for each group of faults, and as Markdown; in a
+ * report with a sentence for each cell.
+ */
+import type { Language } from '../../texts/texts.ts';
+import { agreement, type Cell } from '../scoreboard/cell.ts';
+import {
+  faultText,
+  type OutageFault,
+  outageFaults,
+  safetyFaults,
+  scoredRungs,
+} from '../scoreboard/columns.ts';
+import { type Bilingual, type Table, textIn } from '../stage/result.ts';
+import { type Column, tableOf } from '../stage/table.ts';
+import { colons, fileLine, reportLine } from './file-words.ts';
 import {
   cellSentence,
   countsText,
@@ -14,75 +25,167 @@ import {
   safetyMark,
   scoreRows,
 } from './scoreboard-grid.ts';
+import { markdownTable, tableText } from './table.ts';
 import { wrap } from './wrap.ts';
 
-const rungWidth = 22;
-const safetyWidth = 3;
-const needsWidth = 8;
-const outageWidth = 16;
-
-export function scoreboardText({ runs, cells }: Scoreboard, folder: string): string {
+export function scoreboardText(
+  { runs, cells }: Scoreboard,
+  folder: string,
+  language: Language = 'en',
+): string {
   const rows = scoreRows(cells);
+  const end = language === 'zh' ? '。' : '.';
   return [
-    ...(rows.some(({ safety }) => safety.some(isPlayed)) ? safetyPart(rows) : []),
-    ...(rows.some(({ outages }) => outages.some(isPlayed)) ? outagePart(rows) : []),
-    ...surprises(cells),
+    ...(rows.some(({ safety }) => safety.some(isPlayed)) ? safetyPart(rows, language) : []),
+    ...(rows.some(({ outages }) => outages.some(isPlayed)) ? outagePart(rows, language) : []),
+    ...surprises(cells, language),
     [
-      wrap(`${countsText(cells)}.`),
-      ...runs.map(({ command }) => fileLine('repeat', command)),
-      reportLine(folder),
+      wrap(countsText(cells, language) + end),
+      ...runs.map(({ command }) => fileLine('repeat', command, language)),
+      reportLine(folder, language),
     ].join('\n'),
   ].join('\n\n');
 }
 
 const isPlayed = (cell: Cell | null): boolean => cell !== null;
 
-const safetyPart = (rows: readonly Row[]): string[] => [
-  'Played as races: is the sale right?',
-  safetyBlock(rows),
-  legend(markLegend),
-  safetyFaults.map((fault, index) => numbered(index + 1, fault)).join('\n'),
+const titles = {
+  safety: {
+    en: 'Played as races: is the sale right?',
+    zh: '按竞态一步步走：结果对不对？',
+  },
+  outages: {
+    en: 'Under a steady load: does it sell on?',
+    zh: '持续压测：能不能继续卖？',
+  },
+};
+
+const safetyPart = (rows: readonly Row[], language: Language): string[] => [
+  textIn(language, titles.safety),
+  tableText(safetyTable(rows), language),
+  safetyFaults.map((fault, index) => numbered(index + 1, fault, language)).join('\n'),
 ];
 
-const outagePart = (rows: readonly Row[]): string[] => [
-  'Under a steady load: does it sell on?',
-  outageBlock(rows, ({ away }) => away === 'stopped'),
-  outageBlock(rows, ({ away }) => away !== 'stopped'),
-  legend(outageLegend),
+const outagePart = (rows: readonly Row[], language: Language): string[] => [
+  textIn(language, titles.outages),
+  tableText(
+    outageTable(rows, ({ away }) => away === 'stopped', {}),
+    language,
+  ),
+  tableText(
+    outageTable(rows, ({ away }) => away !== 'stopped', outageLegend),
+    language,
+  ),
 ];
 
-const line = (cells: readonly string[]): string => cells.join('').trimEnd();
-
-function safetyBlock(rows: readonly Row[]): string {
-  const head = safetyFaults.map((_, index) => String(index + 1).padEnd(safetyWidth));
-  const body = rows.map(({ rung, safety }) =>
-    line([rung.padEnd(rungWidth), ...safety.map((cell) => safetyMark(cell).padEnd(safetyWidth))]),
+const safetyTable = (rows: readonly Row[]): Table =>
+  tableOf(
+    '',
+    rows,
+    [
+      ['', ({ rung }) => rung, 22],
+      ...safetyFaults.map(
+        (_, at): Column<Row> => [String(at + 1), ({ safety }) => safetyMark(safety[at] ?? null), 3],
+      ),
+    ],
+    { legend: markLegend, textColumns: safetyFaults.length + 1, isTight: true },
   );
-  return [line([' '.repeat(rungWidth), ...head]), ...body].join('\n');
-}
 
 /** Some of the columns: all of them do not fit. */
-function outageBlock(rows: readonly Row[], isIn: (fault: OutageFault) => boolean): string {
-  const names = outageFaults.filter(isIn).map(({ name }) => name.replace('-', ' '));
-  const head = ['needs'.padEnd(needsWidth), ...names.map((name) => name.padEnd(outageWidth))];
-  const body = rows.map(({ rung, needs, outages }) => {
-    const shown = outages.filter((_, index) => isIn(outageFaults[index] as OutageFault));
-    const marks = shown.map((cell) => outageMark(cell).padEnd(outageWidth));
-    return line([rung.padEnd(rungWidth), needs.padEnd(needsWidth), ...marks]);
-  });
-  return [line(['rung'.padEnd(rungWidth), ...head]), ...body].join('\n');
-}
+const outageTable = (
+  rows: readonly Row[],
+  isIn: (fault: OutageFault) => boolean,
+  legend: Table['legend'] & {},
+): Table =>
+  tableOf(
+    '',
+    rows,
+    [
+      [{ en: 'rung', zh: '方案' }, ({ rung }) => rung],
+      [{ en: 'needs', zh: '需要' }, ({ needs }) => needs, 7],
+      ...outageFaults.flatMap((fault, at): Column<Row>[] =>
+        isIn(fault) ? [[headOf(fault), ({ outages }) => outageMark(outages[at] ?? null), 15]] : [],
+      ),
+    ],
+    { legend, textColumns: outageFaults.length + 2 },
+  );
 
-const legend = (lines: readonly (readonly [string, string])[]): string =>
-  lines.map(([mark, meaning]) => `${mark.padEnd(7)}${meaning}`).join('\n');
+const awayInChinese = { stopped: '停止', hung: '暂停', late: '变慢' } as const;
+const headOf = ({ name, count, away }: OutageFault): Bilingual => ({
+  en: name.replace('-', ' '),
+  zh: `${count} 台${awayInChinese[away]}`,
+});
 
-const numbered = (number: number, fault: string): string =>
-  wrap(`${String(number).padStart(2)} ${fault}: ${faultText(fault)}`, 79, '   ');
+const numbered = (number: number, fault: string, language: Language): string => {
+  const says = `${fault}${colons[language]}${faultText(fault, language)}`;
+  return wrap(`${String(number).padStart(2)} ${says}`, 79, '   ');
+};
 
 /** A line for each cell that is not what the ladder claims. */
-function surprises(cells: readonly Cell[]): string[] {
+function surprises(cells: readonly Cell[], language: Language): string[] {
+  const under = { en: ' under ', zh: '，故障 ' }[language];
   const lines = cells
     .filter((cell) => agreement(cell) !== 'yes')
-    .map((cell) => wrap(`${cell.rung} under ${cell.fault}: ${cellSentence(cell)}`));
+    .map((cell) =>
+      wrap(`${cell.rung}${under}${cell.fault}${colons[language]}${cellSentence(cell, language)}`),
+    );
   return lines.length > 0 ? [lines.join('\n')] : [];
+}
+
+export const scoreboardMarkdown = (board: Scoreboard): string =>
+  [
+    scoreboardTables(board),
+    '### Cell by cell',
+    ...[...safetyFaults, ...outageFaults.map(({ name }) => name)].flatMap((fault) =>
+      faultDetails(fault, board.cells),
+    ),
+  ].join('\n\n');
+
+/** Without the ids of orders, which are others in each run. */
+export function scoreboardTables({ runs, machine, cells }: Scoreboard): string {
+  const rows = scoreRows(cells);
+  const where = Object.entries(machine).map(([name, value]) => `${name} ${value}`);
+  const safety = rows.map((row) => [`\`${row.rung}\``, ...row.safety.map(safetyMark)]);
+  const outages = rows.map((row) => [
+    `\`${row.rung}\``,
+    row.needs.en,
+    ...row.outages.map(outageMark),
+  ]);
+  const faults = safetyFaults.map(
+    (fault, index) => `${index + 1}. \`${fault}\`: ${faultText(fault)}`,
+  );
+  return [
+    `${countsText(cells)}. ${runs.length > 1 ? 'Each cell is from the newest run that played it:' : 'Played by:'}`,
+    runs.map(({ command, time }) => `- \`${command}\` (${time})`).join('\n'),
+    '### Is the sale right?',
+    legendList(markLegend),
+    faults.join('\n'),
+    markdownTable([['rung', ...safetyFaults.map((_, index) => String(index + 1))], ...safety]),
+    '### Does it sell on?',
+    legendList(outageLegend),
+    markdownTable([
+      ['rung', 'needs', ...outageFaults.map(({ name }) => name.replace('-', ' '))],
+      ...outages,
+    ]),
+    `Machine: ${where.join('; ')}.`,
+  ].join('\n\n');
+}
+
+const legendList = (legend: Readonly<Record<string, Bilingual>>): string =>
+  Object.entries(legend)
+    .map(([mark, { en }]) => `- \`${mark}\`: ${en}`)
+    .join('\n');
+
+/** Folded, because there are hundreds. Rungs of which the same was seen share a line. */
+function faultDetails(fault: string, cells: readonly Cell[]): string[] {
+  const played = scoredRungs.flatMap((rung) =>
+    cells.filter((cell) => cell.fault === fault && cell.rung === rung),
+  );
+  if (played.length === 0) return [];
+  const lines = [...Map.groupBy(played, (cell) => cellSentence(cell))].map(([sentence, same]) => {
+    const rungs = same.map(({ rung }) => `\`${rung}\``).join(', ');
+    return `- ${rungs}: ${sentence}`;
+  });
+  const summary = `<summary><code>${fault}</code>: ${faultText(fault)}</summary>`;
+  return [`<details>${summary}\n\n${lines.join('\n')}\n\n</details>`];
 }

@@ -28,17 +28,17 @@ function tableLines(table: Table, language: Language): string[] {
   ];
 }
 
-type Layout = Pick<Table, 'textColumns' | 'endsInText'>;
+type Layout = Pick<Table, 'textColumns' | 'endsInText' | 'isTight'>;
 
 /** A row whose cells have these widths: text at the left of its column, numbers at the right. */
 export function lineOf(
   cells: readonly string[],
   widths: readonly number[],
-  { textColumns = 2, endsInText }: Layout,
+  { textColumns = 2, endsInText, isTight }: Layout,
 ): string {
   const isText = (at: number) => at < textColumns || (endsInText && at === cells.length - 1);
   const inColumns = cells.map((cell, at) => {
-    const gap = at === 0 ? '' : isText(at) && !isText(at - 1) ? '  ' : ' ';
+    const gap = at === 0 || isTight ? '' : isText(at) && !isText(at - 1) ? '  ' : ' ';
     return gap + (isText(at) ? padded : atRight)(cell, widths[at] ?? 0);
   });
   return inColumns.join('').trimEnd();

@@ -4,7 +4,7 @@
  */
 import { type Circumstance, circumstances, type Rung } from '../../service/ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts';
-import { texts } from '../../texts/texts.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import { allRaces } from '../drills/demo-plan.ts';
 import { type Away, lockServiceOf, type OutagePlan, outagesOf } from '../drills/lock-outages.ts';
 import type { Network } from '../environment/servers/service.ts';
@@ -61,14 +61,28 @@ export const outagePlanOf = (
   { count, away }: OutageFault,
 ): OutagePlan | undefined => outagesOf(lockServiceOf(rung), away, 0)[count - 1];
 
+const outageTexts = {
+  en: {
+    late: 'every request to 1 of the lock servers arrives 1.5 s late for a while, also when its sender has given up',
+    stopped: (count: number) => `${lockServers(count)} stopped (SIGTERM) for a while`,
+    hung: (count: number) => `${lockServers(count)} paused (SIGSTOP) for a while`,
+  },
+  zh: {
+    late: '一段时间里，发给 1 台锁服务器的请求都晚到 1.5 秒，发送者已经放弃的也一样',
+    stopped: (count: number) => `${count} 台锁服务器停止（SIGTERM）一段时间`,
+    hung: (count: number) => `${count} 台锁服务器暂停（SIGSTOP）一段时间`,
+  },
+} as const;
+
+const lockServers = (count: number): string =>
+  count === 1 ? '1 of the lock servers is' : `${count} of the lock servers are`;
+
 /** One sentence for people. */
-export function faultText(fault: string): string {
-  const { count, away } = outageFaults.find(({ name }) => name === fault) ?? {};
-  if (away === undefined) return texts.en.circumstances[fault as Circumstance];
-  if (away === 'late')
-    return 'every request to 1 of the lock servers arrives 1.5 s late for a while, also when its sender has given up';
-  const servers = count === 1 ? '1 of the lock servers is' : `${count} of the lock servers are`;
-  return `${servers} ${away === 'hung' ? 'paused (SIGSTOP)' : 'stopped (SIGTERM)'} for a while`;
+export function faultText(fault: string, language: Language = 'en'): string {
+  const { count = 0, away } = outageFaults.find(({ name }) => name === fault) ?? {};
+  if (away === undefined) return texts[language].circumstances[fault as Circumstance];
+  const say = outageTexts[language];
+  return away === 'late' ? say.late : say[away](count);
 }
 
 export interface Chosen {

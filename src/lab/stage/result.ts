@@ -23,6 +23,8 @@ export interface Table {
   readonly textColumns?: number;
   /** The last column is text, too. */
   readonly endsInText?: true;
+  /** No space between the columns: their widths have it. */
+  readonly isTight?: true;
   /** The least width of each column: the rows come one by one, or two tables are to be alike. */
   readonly widths?: readonly number[];
   /** A terminal has no room for it: it is on the page and in the documents only. */

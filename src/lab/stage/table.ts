@@ -19,7 +19,7 @@ export const tableOf = <Row>(
   title: Text,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  layout: Pick<Table, 'legend' | 'textColumns' | 'endsInText'> = {},
+  layout: Pick<Table, 'legend' | 'textColumns' | 'endsInText' | 'isTight'> = {},
 ): Table => ({
   ...{ title, textColumns: 1, ...layout },
   ...(columns.some(([, , width]) => width) && { widths: columns.map(([, , width = 0]) => width) }),
