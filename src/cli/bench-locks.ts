@@ -14,7 +14,7 @@ import {
   type Redisson,
 } from '../lab/benchmarks/redisson-cycles.ts';
 import { spreadOfKnown } from '../lab/benchmarks/spread.ts';
-import { json } from '../lab/commands/options.ts';
+import { json, language } from '../lab/commands/options.ts';
 import { commandRow, commandText } from '../lab/commands/row.ts';
 import type { Lab } from '../lab/environment/lab.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
@@ -24,6 +24,8 @@ import { textReport } from '../lab/report/folder.ts';
 import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
 import { blocksText } from '../lab/report/table.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
+import type { Bilingual } from '../lab/stage/result.ts';
+import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { playExperiment } from './play.ts';
 
@@ -39,15 +41,15 @@ const benchLocksRow = commandRow({
     zh: '测每种锁的代价：没有竞争时，和五十个竞争者时',
   },
   arguments: {},
-  options: { json },
+  options: { language, json },
 });
 
-export const addBenchLocks = command(benchLocksRow, (folders, { json }) =>
+export const addBenchLocks = command(benchLocksRow, (folders, { language, json }) =>
   playExperiment(folders, {
     ...{ name: 'bench-locks', experiment: lockCosts, options: {} },
     ...{ command: commandText(benchLocksRow, {}), times: 1, database: undefined },
-    ...{ isOnLabDatabase: true, json },
-    report: (measured, about) => lockReport(measured, measuredRun(about)),
+    ...{ isOnLabDatabase: true, json, language },
+    report: (measured, about) => lockReport(measured, measuredRun(about), language),
   }),
 );
 
@@ -73,19 +75,25 @@ const lockCosts: Experiment<object, LockCosts> = {
   },
 };
 
-function lockReport({ costs, otherWork }: LockCosts, run: MeasuredRun): OwnReport {
+function lockReport(
+  { costs, otherWork }: LockCosts,
+  run: MeasuredRun,
+  language: Language,
+): OwnReport {
   const missing = missingForRedisson();
-  const report = blocksText([
+  const blocks = [
     lockTable(costs),
     ...targetsTable([lockTarget(costs)]),
     otherWorkText(spreadOfKnown([otherWork])),
     ...(missing === null ? [] : [missingText(missing)]),
     runText(run),
-  ]);
+  ];
+  const report = blocksText(blocks);
   return {
     files: { 'costs.json': costs, ...textReport('The cost of each lock', report) },
     data: () => costs,
-    text: (folder) => `\n${report}\n\n${fileLine('report', `${folder}/report.md`)}`,
+    text: (folder) =>
+      `\n${blocksText(blocks, language)}\n\n${fileLine('report', `${folder}/report.md`, language)}`,
   };
 }
 
@@ -97,7 +105,10 @@ function beginPeriod(lab: Lab, redisson: Redisson | null): () => number | null {
   return () => otherShare(before, machineTime(), endPeriod());
 }
 
-const missingText = (what: string): string => `REDISSON IS MISSING, and has no row. Get ${what}`;
+const missingText = (what: string): Bilingual => ({
+  en: `REDISSON IS MISSING, and has no row. Get ${what}`,
+  zh: `缺少 Redisson，表里没有它那一行。要得到它：${what}`,
+});
 
 /**
  * On a Redis that does not sync every write to disk, as redis-main does: that would be measured

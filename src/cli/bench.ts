@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readRecordedFigures } from '../lab/benchmarks/recorded-figures.ts';
 import { fallen, type RecordedFigures } from '../lab/benchmarks/targets.ts';
 import { withBench } from '../lab/benchmarks/with-bench.ts';
-import { json, knownRung } from '../lab/commands/options.ts';
+import { json, knownRung, language } from '../lab/commands/options.ts';
 import { commandRow, commandText } from '../lab/commands/row.ts';
 import type { OwnReport } from '../lab/report/experiment-report.ts';
 import { fileLine } from '../lab/report/file-words.ts';
@@ -13,6 +13,7 @@ import { blocksText } from '../lab/report/table.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
 import { instancesByDefault } from '../service/config.ts';
 import { flag, wholeNumber } from '../service/operate/words.ts';
+import type { Language } from '../texts/texts.ts';
 import { hows, howText, type Measurement, type Mode, modeOf } from './bench-modes.ts';
 import { command } from './command.ts';
 import { playExperiment } from './play.ts';
@@ -92,6 +93,7 @@ const benchRow = commandRow({
       en: 'API processes (by default as many as cores, like a deployment)',
       zh: 'API 进程数（默认和部署时一样，等于核数）',
     },
+    language,
     json,
   },
 });
@@ -101,13 +103,14 @@ const noFigures: RecordedFigures = new Map();
 export const addBench = command(benchRow, (folders, given) => {
   const mode = modeOf(given);
   const recorded = given.gate === undefined ? noFigures : readRecordedFigures(given.gate);
-  const { seconds = mode.seconds, rounds = mode.rounds, connections, instances, json } = given;
+  const { seconds = mode.seconds, rounds = mode.rounds, connections, instances } = given;
+  const { language, json } = given;
   return playExperiment(folders, {
     ...{ name: mode.name, experiment: measuring(mode, recorded) },
     options: { seconds, rounds, connections, instances },
     ...{ command: commandText(benchRow, given), times: 1, database: undefined },
-    ...{ isOnLabDatabase: true, json },
-    report: (measured, about) => benchReport(measured, measuredRun(about)),
+    ...{ isOnLabDatabase: true, json, language },
+    report: (measured, about) => benchReport(measured, measuredRun(about), language),
   });
 });
 
@@ -130,11 +133,17 @@ const measuring = (mode: Mode, recorded: RecordedFigures): Experiment<Load, Meas
   },
 });
 
-function benchReport({ result, report: blocks, files }: Measurement, run: MeasuredRun): OwnReport {
-  const report = blocksText([...blocks, runText(run)]);
+function benchReport(
+  { result, report: blocks, files }: Measurement,
+  run: MeasuredRun,
+  language: Language,
+): OwnReport {
+  const all = [...blocks, runText(run)];
+  const report = blocksText(all);
   return {
     files: { 'bench.json': { ...run, ...result }, ...textReport(run.command, report), ...files },
     data: () => result,
-    text: (folder) => `\n${report}\n\n${fileLine('report', `${folder}/report.txt`)}`,
+    text: (folder) =>
+      `\n${blocksText(all, language)}\n\n${fileLine('report', `${folder}/report.txt`, language)}`,
   };
 }

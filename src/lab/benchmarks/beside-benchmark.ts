@@ -6,11 +6,12 @@
 
 import { isServiceError } from '../../service/errors.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import type { Table } from '../stage/result.ts';
+import type { Bilingual, Table } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { type CpuRole, cpuRoles, type RoleProcess } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfRecording } from './faults-of-figures.ts';
 import {
+  cpuTitle,
   faultsText,
   medianText,
   rangeText,
@@ -262,39 +263,53 @@ export function besideReport(result: BesideBenchmark): Block[] {
     ratiosTable(result),
     ...targetsTable(targets),
     roundsText(result),
-    uncounted.length > 0 && faults.length === 0
-      ? `Every answer was the expected one.\n${uncountedText(uncounted)}`
-      : faultsText(result),
+    uncounted.length > 0 && faults.length === 0 ? uncountedText(uncounted) : faultsText(result),
   ];
 }
 
-const uncountedText = (names: readonly string[]): string =>
-  `NOBODY COUNTED THE ORDERS of ${names.join(' and ')}: what it says is believed.`;
+const uncountedText = (names: readonly string[]): Bilingual => ({
+  en: `Every answer was the expected one.
+NOBODY COUNTED THE ORDERS of ${names.join(' and ')}: what it says is believed.`,
+  zh: `每个响应都符合预期。
+没有人核对 ${names.join('、')} 的订单：只能信它自己说的。`,
+});
 
 const speedColumns: readonly Column<SellerFigures>[] = [
-  ['service', ({ name }) => name],
-  ['accepted/s', ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
-  ['least..most', ({ acceptedPerSecond }) => rangeText(acceptedPerSecond)],
+  [{ en: 'service', zh: '服务' }, ({ name }) => name],
+  [{ en: 'accepted/s', zh: '受理/秒' }, ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
+  [
+    { en: 'least..most', zh: '最低..最高' },
+    ({ acceptedPerSecond }) => rangeText(acceptedPerSecond),
+  ],
   ['p50 ms', ({ p50Ms }) => medianText(p50Ms, 1)],
   ['p99 ms', ({ p99Ms }) => medianText(p99Ms, 1)],
-  ['least..most', ({ p99Ms }) => rangeText(p99Ms)],
+  [{ en: 'least..most', zh: '最低..最高' }, ({ p99Ms }) => rangeText(p99Ms)],
 ];
 
 const recorded = ({ recording }: SellerFigures, figure: keyof Recording, digits = 0): string =>
   medianText(recording?.[figure] ?? null, digits);
 
 const recordingColumns: readonly Column<SellerFigures>[] = [
-  ['recorded/s', ({ name }) => name],
-  ['during', (seller) => recorded(seller, 'duringPerSecond')],
-  ['after', (seller) => recorded(seller, 'afterPerSecond')],
-  ['all after s', (seller) => recorded(seller, 'drainSeconds', 1)],
-  ['of both', (seller) => recorded(seller, 'perSecond')],
+  [{ en: 'recorded/s', zh: '入库/秒' }, ({ name }) => name],
+  [{ en: 'during', zh: '压测中' }, (seller) => recorded(seller, 'duringPerSecond')],
+  [{ en: 'after', zh: '压测后' }, (seller) => recorded(seller, 'afterPerSecond')],
+  [{ en: 'all after s', zh: '全部入库 s' }, (seller) => recorded(seller, 'drainSeconds', 1)],
+  [{ en: 'of both', zh: '合计' }, (seller) => recorded(seller, 'perSecond')],
 ];
 
 const legend = {
-  during: 'orders that came into the database in each second of the load',
-  after: 'in each second after the load, until all were there',
-  'of both': 'accepted orders in the database, in each second of both',
+  during: {
+    en: 'orders that came into the database in each second of the load',
+    zh: '压测期间每秒写入数据库的订单',
+  },
+  after: {
+    en: 'in each second after the load, until all were there',
+    zh: '压测之后每秒写入的，直到全部写入',
+  },
+  'of both': {
+    en: 'accepted orders in the database, in each second of both',
+    zh: '两段时间合计，每秒写入数据库的已受理订单',
+  },
 };
 
 /** A service names its processes; what it does not name has no figure. */
@@ -305,28 +320,28 @@ function cpuTable(sellers: readonly SellerFigures[]): Table {
     const named = servers.filter((role) => isNamed(seller, role));
     return named.length > 0 ? sumText(named.map((role) => seller.cpu[role])) : '?';
   };
-  return tableOf('CPU microseconds per request, by process (kernel accounting)', sellers, [
-    ['service', ({ name }) => name],
+  return tableOf(cpuTitle, sellers, [
+    [{ en: 'service', zh: '服务' }, ({ name }) => name],
     ...(['load', ...servers] as const).map(
       (role): Column<SellerFigures> => [
         role,
         (seller) => (isNamed(seller, role) ? medianText(seller.cpu[role], 1) : '–'),
       ],
     ),
-    ['sum', sum],
+    [{ en: 'sum', zh: '合计' }, sum],
   ]);
 }
 
 function ratiosTable({ sellers, ratios }: BesideBenchmark): Table {
   const [ours, theirs] = sellers.map(({ name }) => name);
-  const rows: readonly (readonly [name: string, ratio: Spread | null])[] = [
-    ['accepted/s', ratios.accepted],
-    ['accepted and recorded/s', ratios.recorded],
-    ['p99', ratios.p99],
+  const rows: readonly (readonly [name: Bilingual, ratio: Spread | null])[] = [
+    [{ en: 'accepted/s', zh: '受理/秒' }, ratios.accepted],
+    [{ en: 'accepted and recorded/s', zh: '受理并入库/秒' }, ratios.recorded],
+    [{ en: 'p99', zh: 'p99' }, ratios.p99],
   ];
   return tableOf('', rows, [
     [`${ours} ÷ ${theirs}`, ([name]) => name],
-    ['median', ([, ratio]) => medianText(ratio, 2)],
-    ['least..most', ([, ratio]) => (ratio ? rangeText(ratio, 2) : '')],
+    [{ en: 'median', zh: '中位数' }, ([, ratio]) => medianText(ratio, 2)],
+    [{ en: 'least..most', zh: '最低..最高' }, ([, ratio]) => (ratio ? rangeText(ratio, 2) : '')],
   ]);
 }

@@ -177,12 +177,22 @@ export function faultsOfEnd({ buckets, end }: Pick<BucketRow, 'buckets' | 'end'>
 export function bucketsReport(result: BucketBenchmark): Block[] {
   const { rows, masters } = result;
   return [
-    `lua-buckets: one hot voucher on ${masters} masters of a Redis Cluster`,
+    {
+      en: `lua-buckets: one hot voucher on ${masters} masters of a Redis Cluster`,
+      zh: `lua-buckets：一张热门券，Redis Cluster 的 ${masters} 个主节点`,
+    },
     loadTable(rows),
-    `Compare the column "busiest": masters, instances and load share two cores, so
+    {
+      en: `Compare the column "busiest": masters, instances and load share two cores, so
 a second master has no core of its own, and accepted/s cannot grow.`,
+      zh: `比较“最忙”这一列：主节点、实例和压测共用两个核，第二个主节点没有自己的核，
+所以受理/秒不会增长。`,
+    },
     endTable(result),
-    `Different users, one voucher with stock for all. ${roundsText(result)}`,
+    {
+      en: `Different users, one voucher with stock for all. ${roundsText(result).en}`,
+      zh: `用户各不相同，一张券，库存够所有人。${roundsText(result).zh}`,
+    },
     faultsText(result),
   ];
 }
@@ -199,43 +209,73 @@ const loadTable = (rows: readonly BucketRow[]): Table =>
     '',
     rows,
     [
-      ['buckets', ({ buckets }) => buckets],
-      ['accepted/s', ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
-      ['least..most', ({ acceptedPerSecond }) => rangeText(acceptedPerSecond)],
-      ['busiest', (row) => medianText(busiestOf(row), 1)],
-      ['least..most', (row) => rangeText(busiestOf(row), 1)],
-      ['orders/s', ordersOfBusiest],
-      ['all', ({ mastersCpu }) => sumText(mastersCpu, 1)],
+      [{ en: 'buckets', zh: '桶' }, ({ buckets }) => buckets],
+      [
+        { en: 'accepted/s', zh: '受理/秒' },
+        ({ acceptedPerSecond }) => medianText(acceptedPerSecond),
+      ],
+      [
+        { en: 'least..most', zh: '最低..最高' },
+        ({ acceptedPerSecond }) => rangeText(acceptedPerSecond),
+      ],
+      [{ en: 'busiest', zh: '最忙' }, (row) => medianText(busiestOf(row), 1)],
+      [{ en: 'least..most', zh: '最低..最高' }, (row) => rangeText(busiestOf(row), 1)],
+      [{ en: 'orders/s', zh: '订单/秒' }, ordersOfBusiest],
+      [{ en: 'all', zh: '全部' }, ({ mastersCpu }) => sumText(mastersCpu, 1)],
       ['api', ({ apiCpu }) => medianText(apiCpu)],
     ],
     {
       legend: {
-        busiest: 'CPU microseconds of the busiest master for each accepted order',
-        'orders/s': 'what this master could sell with a core of its own',
-        all: 'of the three masters together; api: of all instances',
+        busiest: {
+          en: 'CPU microseconds of the busiest master for each accepted order',
+          zh: '每个受理的订单，最忙的主节点用的 CPU 微秒数',
+        },
+        'orders/s': {
+          en: 'what this master could sell with a core of its own',
+          zh: '这个主节点独占一个核时能卖多少',
+        },
+        all: {
+          en: 'of the three masters together; api: of all instances',
+          zh: '三个主节点合计；api 是所有实例合计',
+        },
       },
     },
   );
 
 const endTable = ({ endOfStock: { stock, users }, rows }: BucketBenchmark): Table =>
   tableOf(
-    `The end of stock: ${stock} units, ${users} users at once`,
+    {
+      en: `The end of stock: ${stock} units, ${users} users at once`,
+      zh: `库存卖完时：${stock} 件，${users} 个用户同时抢`,
+    },
     rows,
     [
-      ['buckets', ({ buckets }) => buckets],
-      ['oversold', ({ end }) => end.oversold],
-      ['stranded', ({ end }) => end.stranded],
-      ['wrongly', ({ end }) => end.soldOutWrongly],
-      ['retry', ({ end }) => end.askedToRetry],
-      ['transfers', ({ end }) => end.transfers],
-      ['not lent', ({ end }) => end.strandedWithoutLending],
+      [{ en: 'buckets', zh: '桶' }, ({ buckets }) => buckets],
+      [{ en: 'oversold', zh: '超卖' }, ({ end }) => end.oversold],
+      [{ en: 'stranded', zh: '滞留' }, ({ end }) => end.stranded],
+      [{ en: 'wrongly', zh: '误拒' }, ({ end }) => end.soldOutWrongly],
+      [{ en: 'retry', zh: '重试' }, ({ end }) => end.askedToRetry],
+      [{ en: 'transfers', zh: '转移' }, ({ end }) => end.transfers],
+      [{ en: 'not lent', zh: '不转移' }, ({ end }) => end.strandedWithoutLending],
     ],
     {
       legend: {
-        stranded: 'units that nobody bought, although a user was told sold-out',
-        wrongly: 'users who were told sold-out, although a later purchase was sold',
-        retry: 'answers not-ready, while stock moved; the clients asked again',
-        'not lent': 'units that the same users would have left behind without transfers',
+        stranded: {
+          en: 'units that nobody bought, although a user was told sold-out',
+          zh: '没有人买到的库存，却有用户被告知已售罄',
+        },
+        wrongly: {
+          en: 'users who were told sold-out, although a later purchase was sold',
+          zh: '被告知已售罄的用户，而之后还有人买到',
+        },
+        retry: {
+          en: 'answers not-ready, while stock moved; the clients asked again',
+          zh: '库存转移期间响应 not-ready，客户端会重试',
+        },
+        'not lent': {
+          en: 'units that the same users would have left behind without transfers',
+          zh: '如果不转移，同样的用户会剩下多少',
+        },
       },
     },
   );

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { z } from 'zod';
 import { programPath } from '../environment/processes.ts';
-import type { Table } from '../stage/result.ts';
+import type { Bilingual, Table } from '../stage/result.ts';
 import { type Block, tableOf } from '../stage/table.ts';
 import {
   deploymentLimits,
@@ -138,30 +138,45 @@ export function floodReport(result: FloodBenchmark): Block[] {
     rows.filter((row) => row.isLimited === isLimited),
   );
   return [
-    `${purchasesPerSecond} purchases a second beside a flood from ${floodConnections} connections`,
-    floodTable('Without limits', without),
-    floodTable('With the limits of a deployment for each address', limited),
-    `Each line is ${seconds} s, with ${instances} instances. The flood runs on the same machine.`,
+    {
+      en: `${purchasesPerSecond} purchases a second beside a flood from ${floodConnections} connections`,
+      zh: `每秒下单 ${purchasesPerSecond} 次，同时有 ${floodConnections} 个连接的大量干扰请求`,
+    },
+    floodTable({ en: 'Without limits', zh: '不限流' }, without),
+    floodTable(
+      {
+        en: 'With the limits of a deployment for each address',
+        zh: '按部署时的设置，每个地址限流',
+      },
+      limited,
+    ),
+    {
+      en: `Each line is ${seconds} s, with ${instances} instances. The flood runs on the same machine.`,
+      zh: `每行 ${seconds} 秒，${instances} 个实例。干扰请求来自同一台机器。`,
+    },
     faultsText(result),
   ];
 }
 
-const floodTable = (title: string, rows: readonly FloodRow[] = []): Table =>
+const floodTable = (title: Bilingual, rows: readonly FloodRow[] = []): Table =>
   tableOf(
     title,
     rows,
     [
-      ['', ({ flood }) => flood ?? 'no flood'],
-      ['sold/s', ({ soldPerSecond }) => soldPerSecond.toFixed(0)],
+      ['', ({ flood }) => flood ?? { en: 'no flood', zh: '没有干扰' }],
+      [{ en: 'sold/s', zh: '卖出/秒' }, ({ soldPerSecond }) => soldPerSecond.toFixed(0)],
       ['p50 ms', ({ p50Ms }) => p50Ms.toFixed(1)],
       ['p99 ms', ({ p99Ms }) => p99Ms.toFixed(1)],
-      ['flood/s', ({ floodPerSecond }) => floodPerSecond.toFixed(0)],
-      ['refused/s', ({ refusedPerSecond }) => refusedPerSecond.toFixed(0)],
+      [{ en: 'flood/s', zh: '干扰/秒' }, ({ floodPerSecond }) => floodPerSecond.toFixed(0)],
+      [{ en: 'refused/s', zh: '拒绝/秒' }, ({ refusedPerSecond }) => refusedPerSecond.toFixed(0)],
     ],
     {
       legend: {
-        'flood/s': 'answers to the flood; it sends as fast as it is answered',
-        'refused/s': 'those of nginx: 429',
+        'flood/s': {
+          en: 'answers to the flood; it sends as fast as it is answered',
+          zh: '干扰请求收到的响应；收到响应就立刻再发',
+        },
+        'refused/s': { en: 'those of nginx: 429', zh: 'nginx 拒绝的：429' },
       },
     },
   );

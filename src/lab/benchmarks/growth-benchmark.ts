@@ -206,37 +206,61 @@ async function redisBytes({ connections }: Bench): Promise<number> {
 
 export function growthReport(result: Growth): Block[] {
   const { rung, byScript, rows, targets, seconds, connections, instances } = result;
+  const other = otherWorkText(result.otherWork);
+  const title = {
+    en: `${rung}: one voucher with more and more orders`,
+    zh: `${rung}：一张券，订单越来越多`,
+  };
   return [
-    tableOf(`${rung}: one voucher with more and more orders`, rows, growthColumns, { legend }),
-    'Each line is of the orders since the line before.',
+    tableOf(title, rows, growthColumns, { legend }),
+    {
+      en: 'Each line is of the orders since the line before.',
+      zh: '每行统计上一行之后的订单。',
+    },
     ...targetsTable(targets),
     byScript
-      ? `BY SCRIPT, WITHOUT HTTP: accepted/s and p99 are of the script alone.
+      ? {
+          en: `BY SCRIPT, WITHOUT HTTP: accepted/s and p99 are of the script alone.
 Each order by another user, ${connections} at once, in slices of 20,000; a slice begins
 when the one before is recorded
-${otherWorkText(result.otherWork)}`
-      : `Slices of ${seconds} s, wrk with ${connections} connections, each request by another user,
+${other.en}`,
+          zh: `直接调脚本，不走 HTTP：受理/秒和 p99 只是脚本的。
+每单一个新用户，${connections} 个并发，每段 20,000 单；上一段入库后才开始下一段
+${other.zh}`,
+        }
+      : {
+          en: `Slices of ${seconds} s, wrk with ${connections} connections, each request by another user,
 ${instances} instances behind one nginx, order workers running
-${otherWorkText(result.otherWork)}`,
+${other.en}`,
+          zh: `每段 ${seconds} 秒，wrk ${connections} 个连接，每个请求一个新用户，
+一个 nginx 后面 ${instances} 个实例，订单消费者在运行
+${other.zh}`,
+        },
     faultsText(result),
   ];
 }
 
 const growthColumns: readonly Column<GrowthRow>[] = [
-  ['orders', ({ orders }) => orders],
-  ['accepted/s', ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
+  [{ en: 'orders', zh: '订单' }, ({ orders }) => orders],
+  [{ en: 'accepted/s', zh: '受理/秒' }, ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
   ['p99 ms', ({ p99Ms }) => medianText(p99Ms)],
-  ['least..most', ({ p99Ms }) => rangeText(p99Ms)],
-  ['lag ms', ({ lagMs }) => medianText(lagMs)],
+  [{ en: 'least..most', zh: '最低..最高' }, ({ p99Ms }) => rangeText(p99Ms)],
+  [{ en: 'lag ms', zh: '延迟 ms' }, ({ lagMs }) => medianText(lagMs)],
   ['CPU µs', (row) => medianText(row.cpuPerOrder)],
-  ['Redis bytes', ({ redisBytesPerOrder }) => medianText(redisBytesPerOrder)],
-  ['worker MB', ({ workerMb }) => medianText(workerMb)],
+  [
+    { en: 'Redis bytes', zh: 'Redis 字节' },
+    ({ redisBytesPerOrder }) => medianText(redisBytesPerOrder),
+  ],
+  [{ en: 'worker MB', zh: '消费者 MB' }, ({ workerMb }) => medianText(workerMb)],
 ];
 
 const legend = {
-  'CPU µs': 'of all servers for each order',
-  'Redis bytes': 'memory of redis-main for each order so far, once the queue is empty',
-  'worker MB': 'memory of the order workers',
+  'CPU µs': { en: 'of all servers for each order', zh: '每单，所有服务器合计' },
+  'Redis bytes': {
+    en: 'memory of redis-main for each order so far, once the queue is empty',
+    zh: '队列排空后，redis-main 的内存平均到每单',
+  },
+  'worker MB': { en: 'memory of the order workers', zh: '订单消费者的内存' },
 };
 
 /** From /proc: megabytes that are in RAM, of all together. Null when one has ended. */

@@ -164,22 +164,41 @@ export const lockTable = (costs: readonly LockCost[]): Table =>
     '',
     costs,
     [
-      ['lock', ({ lock }) => lock],
-      ['alone/s', ({ alone }) => alone.cyclesPerSecond],
-      ['÷ floor', ({ lock }) => shareOfFloor(costs, lock)?.median.toFixed(2) ?? '–'],
+      [{ en: 'lock', zh: '锁' }, ({ lock }) => lock],
+      [{ en: 'alone/s', zh: '无竞争/秒' }, ({ alone }) => alone.cyclesPerSecond],
+      [
+        { en: '÷ floor', zh: '÷ 基准' },
+        ({ lock }) => shareOfFloor(costs, lock)?.median.toFixed(2) ?? '–',
+      ],
       ['p99', ({ alone }) => alone.p99Ms.toFixed(2)],
-      ['50 at once/s', ({ contended }) => contended?.cyclesPerSecond ?? '–'],
+      [
+        { en: '50 at once/s', zh: '50 个竞争/秒' },
+        ({ contended }) => contended?.cyclesPerSecond ?? '–',
+      ],
       ['p99', ({ contended }) => contended?.p99Ms.toFixed(1) ?? '–'],
-      ['commands', ({ contended }) => contended?.commandsPerCycle.toFixed(1) ?? '–'],
+      [
+        { en: 'commands', zh: '命令' },
+        ({ contended }) => contended?.commandsPerCycle.toFixed(1) ?? '–',
+      ],
     ],
     {
       legend: {
-        'alone/s':
-          'cycles (acquire, release) per second, one after the other; then their p99 in ms',
-        '÷ floor': 'the share of two raw script calls, of each round; SET and DEL cost less',
-        '50 at once/s':
-          'cycles per second with fifty contenders; then the p99 of their wait, in ms',
-        commands: 'sent to Redis for each of these cycles',
+        'alone/s': {
+          en: 'cycles (acquire, release) per second, one after the other; then their p99 in ms',
+          zh: '没有竞争时每秒加锁、释放多少次；其后是 p99，单位 ms',
+        },
+        '÷ floor': {
+          en: 'the share of two raw script calls, of each round; SET and DEL cost less',
+          zh: '和直接调两个脚本相比，逐轮计算；SET 和 DEL 更便宜',
+        },
+        '50 at once/s': {
+          en: 'cycles per second with fifty contenders; then the p99 of their wait, in ms',
+          zh: '五十个竞争者时每秒多少次；其后是等锁时间的 p99，单位 ms',
+        },
+        commands: {
+          en: 'sent to Redis for each of these cycles',
+          zh: '每次加锁、释放发给 Redis 的命令数',
+        },
       },
     },
   );

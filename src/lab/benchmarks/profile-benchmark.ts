@@ -57,14 +57,21 @@ export function profileReport(result: ProfileBenchmark): Block[] {
       '',
       [...parts, null],
       [
-        ['part of an instance', (each) => each?.part ?? 'sum'],
+        [
+          { en: 'part of an instance', zh: '实例的部分' },
+          (each) => each?.part ?? { en: 'sum', zh: '合计' },
+        ],
         ['CPU', (each) => (each ? `${(100 * each.share).toFixed(1)}%` : '')],
-        ['µs per purchase', (each) => microseconds(each?.share ?? 1)],
+        [{ en: 'µs per purchase', zh: 'µs/次下单' }, (each) => microseconds(each?.share ?? 1)],
       ],
     ),
-    `The CPU time of a purchase on ${rung} (by the kernel, all ${instances} instances, ${purchases}
+    {
+      en: `The CPU time of a purchase on ${rung} (by the kernel, all ${instances} instances, ${purchases}
 purchases in ${seconds} s), divided as the samples of one instance's profile are.
 The profiler itself makes a purchase dearer: for its cost, see \`npx lockstep bench\`.`,
+      zh: `${rung} 一次下单的 CPU 时间（内核统计，${instances} 个实例，${seconds} 秒里 ${purchases} 次下单），
+按一个实例的采样结果分摊。采样本身会让下单变贵：真实代价看 \`npx lockstep bench\`。`,
+    },
     faultsText(result),
   ];
 }

@@ -1,8 +1,9 @@
 /** The report of `bench`: a purchase beside requests that do less, and the cores for a million. */
-import type { Table } from '../stage/result.ts';
+import type { Bilingual, Table, Text } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import type { CpuRole } from './cpu-by-role.ts';
 import {
+  cpuTitle,
   faultsText,
   medianText,
   rangeText,
@@ -17,13 +18,13 @@ import {
   reachableRatio,
 } from './purchase-benchmark.ts';
 
-const names: Readonly<Record<RequestName, string>> = {
-  nginx: 'nginx alone',
-  node: 'bare node:http',
-  bare: 'bare Hono',
-  noop: 'no-op with token',
-  purchase: 'purchase, accepted',
-  'sold-out': 'purchase, sold out',
+const names: Readonly<Record<RequestName, Bilingual>> = {
+  nginx: { en: 'nginx alone', zh: '只有 nginx' },
+  node: { en: 'bare node:http', zh: '裸 node:http' },
+  bare: { en: 'bare Hono', zh: '裸 Hono' },
+  noop: { en: 'no-op with token', zh: '验证令牌的空操作' },
+  purchase: { en: 'purchase, accepted', zh: '下单，受理' },
+  'sold-out': { en: 'purchase, sold out', zh: '下单，已售罄' },
 };
 
 /** In the order in which a request meets them. */
@@ -44,7 +45,7 @@ export const purchaseReport = (result: PurchaseBenchmark): Block[] => [
 ];
 
 type Requests = PurchaseBenchmark['requests'];
-type NamedFigures = readonly [name: string, figures: RequestFigures];
+type NamedFigures = readonly [name: Bilingual, figures: RequestFigures];
 
 const rowsOf = (requests: Requests): NamedFigures[] =>
   (Object.keys(names) as RequestName[]).map((name) => [names[name], requests[name]]);
@@ -53,52 +54,72 @@ function speedTable(requests: Requests): Table {
   const bare = requests.bare.requestsPerSecond.median;
   return tableOf('', rowsOf(requests), [
     ['POST', ([name]) => name],
-    ['requests/s', ([, { requestsPerSecond }]) => medianText(requestsPerSecond)],
-    ['least..most', ([, { requestsPerSecond }]) => rangeText(requestsPerSecond)],
-    ['÷ bare', ([, { requestsPerSecond }]) => (requestsPerSecond.median / bare).toFixed(2)],
+    [
+      { en: 'requests/s', zh: '请求/秒' },
+      ([, { requestsPerSecond }]) => medianText(requestsPerSecond),
+    ],
+    [
+      { en: 'least..most', zh: '最低..最高' },
+      ([, { requestsPerSecond }]) => rangeText(requestsPerSecond),
+    ],
+    [
+      { en: '÷ bare', zh: '÷ 裸 Hono' },
+      ([, { requestsPerSecond }]) => (requestsPerSecond.median / bare).toFixed(2),
+    ],
     ['p50 ms', ([, { p50Ms }]) => medianText(p50Ms, 1)],
     ['p99 ms', ([, { p99Ms }]) => medianText(p99Ms, 1)],
-    ['least..most', ([, { p99Ms }]) => rangeText(p99Ms)],
+    [{ en: 'least..most', zh: '最低..最高' }, ([, { p99Ms }]) => rangeText(p99Ms)],
   ]);
 }
 
 const cpuTable = (requests: Requests): Table =>
-  tableOf('CPU microseconds per request, by process (kernel accounting)', rowsOf(requests), [
+  tableOf(cpuTitle, rowsOf(requests), [
     ['POST', ([name]) => name],
     ...cpuColumns.map(
       (role): Column<NamedFigures> => [role, ([, { cpu }]) => medianText(cpu[role], 1)],
     ),
-    ['sum', ([, { cpu }]) => sumText(servers.map((role) => cpu[role]))],
+    [{ en: 'sum', zh: '合计' }, ([, { cpu }]) => sumText(servers.map((role) => cpu[role]))],
   ]);
 
-function reachableText(requests: Requests): string {
+function reachableText(requests: Requests): Bilingual {
   const ratio = reachableRatio(requests)?.toFixed(2) ?? '?';
-  return `reachable: at best ${ratio} × bare Hono on this machine, since Redis, worker and
-database use the same cores`;
+  return {
+    en: `reachable: at best ${ratio} × bare Hono on this machine, since Redis, worker and
+database use the same cores`,
+    zh: `在这台机器上最多能达到裸 Hono 的 ${ratio} 倍：Redis、消费者和数据库用的是同样的核`,
+  };
 }
 
 /** From CPU time to cores. What has one thread, as a Redis has, cannot use more than one. */
 function capacityTable({ cpu }: RequestFigures): Table {
   const cores = (perSecond: number) => (time: number) =>
     ((time * perSecond) / 1e6).toFixed(perSecond > 1e5 ? 0 : 1);
-  const rows: readonly (readonly [name: string, cell: (microseconds: number) => string])[] = [
-    ['purchases/s of one core', (time) => Math.round(1e6 / time).toString()],
-    ['cores for 100,000/s', cores(1e5)],
-    ['cores for 1,000,000/s', cores(1e6)],
+  const rows: readonly (readonly [name: Text, cell: (microseconds: number) => string])[] = [
+    [
+      { en: 'purchases/s of one core', zh: '一个核每秒下单' },
+      (time) => Math.round(1e6 / time).toString(),
+    ],
+    [{ en: 'cores for 100,000/s', zh: '每秒 100,000 单要几核' }, cores(1e5)],
+    [{ en: 'cores for 1,000,000/s', zh: '每秒 1,000,000 单要几核' }, cores(1e6)],
   ];
   const column = (role: CpuRole): Column<(typeof rows)[number]> => [
     role,
     ([, cell]) => (cpu[role] ? cell(cpu[role].median) : '?'),
   ];
   const roles = servers.filter((role) => role !== 'others').map(column);
-  return tableOf('', rows, [['capacity: cores at 100 %', ([name]) => name], ...roles]);
+  return tableOf('', rows, [
+    [{ en: 'capacity: cores at 100 %', zh: '容量：核用满时' }, ([name]) => name],
+    ...roles,
+  ]);
 }
 
-function workerText({ recordedPerSecond, lagMs, deepest }: PurchaseBenchmark['worker']): string {
-  const recorded = `${recordedPerSecond.median.toFixed(0)} orders recorded/s`;
-  const lag = `${lagMs.median.toFixed(0)} ms after the load`;
-  return [
-    `worker: ${recorded} (${rangeText(recordedPerSecond)})`,
-    `lag: ${lag} (${rangeText(lagMs)}); at most ${deepest} orders queued`,
-  ].join('\n');
+function workerText({ recordedPerSecond, lagMs, deepest }: PurchaseBenchmark['worker']): Bilingual {
+  const [recorded, lag] = [recordedPerSecond.median.toFixed(0), lagMs.median.toFixed(0)];
+  const [recordedRange, lagRange] = [rangeText(recordedPerSecond), rangeText(lagMs)];
+  return {
+    en: `worker: ${recorded} orders recorded/s (${recordedRange})
+lag: ${lag} ms after the load (${lagRange}); at most ${deepest} orders queued`,
+    zh: `消费者：每秒入库 ${recorded} 单（${recordedRange}）
+延迟：压测结束后 ${lag} ms（${lagRange}）；队列里最多 ${deepest} 单`,
+  };
 }

@@ -157,28 +157,44 @@ export function faultsOfRun(rung: string, run: Run, rate: number): string[] {
 export function queuesReport(result: QueueBenchmark): Block[] {
   const { rows, bullmqPerSecond, rate, seconds, rounds, instances } = result;
   return [
-    `The load: ${rate} purchases/s, ${overload} times what BullMQ records (${bullmqPerSecond.toFixed(0)}/s)`,
+    {
+      en: `The load: ${rate} purchases/s, ${overload} times what BullMQ records (${bullmqPerSecond.toFixed(0)}/s)`,
+      zh: `每秒下单 ${rate} 次，是 BullMQ 入库速率（每秒 ${bullmqPerSecond.toFixed(0)}）的 ${overload} 倍`,
+    },
     tableOf('', rows, queueColumns, { legend }),
-    `Medians of ${rounds} rounds of ${seconds} s in turns. Different users, one voucher with
+    {
+      en: `Medians of ${rounds} rounds of ${seconds} s in turns. Different users, one voucher with
 stock for all, ${instances} instances behind one nginx, order workers running.`,
+      zh: `轮流测 ${rounds} 轮，每轮 ${seconds} 秒，取中位数。用户各不相同，一张券，库存够所有人，
+一个 nginx 后面 ${instances} 个实例，订单消费者在运行。`,
+    },
     faultsText(result),
   ];
 }
 
 const queueColumns: readonly Column<QueueRow>[] = [
-  ['queue', ({ rung }) => (isOutsider(rung) ? `${rung} *` : rung)],
-  ['accepted/s', ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
-  ['recorded/s', ({ recordedPerSecond }) => medianText(recordedPerSecond)],
-  ['waiting', ({ waiting }) => medianText(waiting)],
-  ['least..most', ({ waiting }) => rangeText(waiting)],
-  ['drained s', ({ drainSeconds }) => medianText(drainSeconds, 1)],
-  ['drain/s', ({ drainedPerSecond }) => drainedPerSecond?.median.toFixed(0) ?? '–'],
+  [{ en: 'queue', zh: '队列' }, ({ rung }) => (isOutsider(rung) ? `${rung} *` : rung)],
+  [{ en: 'accepted/s', zh: '受理/秒' }, ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
+  [{ en: 'recorded/s', zh: '入库/秒' }, ({ recordedPerSecond }) => medianText(recordedPerSecond)],
+  [{ en: 'waiting', zh: '积压' }, ({ waiting }) => medianText(waiting)],
+  [{ en: 'least..most', zh: '最低..最高' }, ({ waiting }) => rangeText(waiting)],
+  [{ en: 'drained s', zh: '排空 s' }, ({ drainSeconds }) => medianText(drainSeconds, 1)],
+  [
+    { en: 'drain/s', zh: '排空/秒' },
+    ({ drainedPerSecond }) => drainedPerSecond?.median.toFixed(0) ?? '–',
+  ],
 ];
 
 const legend = {
-  'recorded/s': 'into MySQL, while the purchases came',
-  waiting: 'accepted orders that were not in MySQL when the last purchase was answered',
-  'drained s': 'from then until MySQL had all of them',
-  'drain/s': `of this backlog (– below ${waitingMin} orders: such a queue keeps up)`,
-  '*': 'no rung: an outsider',
+  'recorded/s': { en: 'into MySQL, while the purchases came', zh: '下单期间写入 MySQL 的' },
+  waiting: {
+    en: 'accepted orders that were not in MySQL when the last purchase was answered',
+    zh: '最后一次下单得到响应时，已受理、还没写入 MySQL 的订单',
+  },
+  'drained s': { en: 'from then until MySQL had all of them', zh: '从那时到全部写入 MySQL' },
+  'drain/s': {
+    en: `of this backlog (– below ${waitingMin} orders: such a queue keeps up)`,
+    zh: `积压的消化速率（– 表示不到 ${waitingMin} 单：这种队列跟得上）`,
+  },
+  '*': { en: 'no rung: an outsider', zh: '不是方案，是外部对照' },
 };

@@ -76,26 +76,50 @@ const headersFrom = (file: string, count: number): string[] =>
 
 export function ratesReport(result: RateBenchmark): Block[] {
   const { rows, seconds, connections, instances, otherWork } = result;
-  const title = 'What a purchase costs at a low rate, and in the first seconds of an instance';
+  const title = {
+    en: 'What a purchase costs at a low rate, and in the first seconds of an instance',
+    zh: '低速率时、实例刚启动几秒里，一次下单的代价',
+  };
+  const other = otherWorkText(otherWork);
   const legend = {
-    'load … database': 'CPU microseconds per purchase, by process (kernel accounting)',
-    cold: `the instances have just started: the first ${seconds} s of their life`,
-    full: `a closed model: as many as the service sells, ${connections} at once`,
+    'load … database': {
+      en: 'CPU microseconds per purchase, by process (kernel accounting)',
+      zh: '每次下单的 CPU 微秒数，按进程（内核统计）',
+    },
+    cold: {
+      en: `the instances have just started: the first ${seconds} s of their life`,
+      zh: `实例刚刚启动：最初的 ${seconds} 秒`,
+    },
+    full: {
+      en: `a closed model: as many as the service sells, ${connections} at once`,
+      zh: `封闭模型：服务能卖多少就卖多少，${connections} 个并发`,
+    },
   };
   return [
     tableOf(title, rows, rateColumns, { textColumns: 2, legend }),
-    `Each line is ${seconds} s on a voucher of its own, through nginx, with ${instances} instances.
+    {
+      en: `Each line is ${seconds} s on a voucher of its own, through nginx, with ${instances} instances.
 Latency counts from the time at which a purchase was due.
-${otherWorkText(otherWork)}`,
+${other.en}`,
+      zh: `每行 ${seconds} 秒，各用一张券，经过 nginx，${instances} 个实例。
+响应时间从这次下单该发出的时刻算起。
+${other.zh}`,
+    },
     faultsText(result),
   ];
 }
 
+const states = {
+  full: { en: 'full', zh: '满载' },
+  cold: { en: 'cold', zh: '刚启动' },
+  warm: { en: 'warm', zh: '已预热' },
+};
+
 const roles = ['load', 'nginx', 'api', 'redis', 'worker', 'database'] as const;
 
 const rateColumns: readonly Column<RateRow>[] = [
-  ['purchases/s', ({ rate }) => rate.toFixed(0)],
-  ['', ({ isClosed, isCold }) => (isClosed ? 'full' : isCold ? 'cold' : 'warm')],
+  [{ en: 'purchases/s', zh: '下单/秒' }, ({ rate }) => rate.toFixed(0)],
+  ['', ({ isClosed, isCold }) => (isClosed ? states.full : isCold ? states.cold : states.warm)],
   ['p50 ms', ({ p50Ms }) => p50Ms.toFixed(1)],
   ['p99 ms', ({ p99Ms }) => p99Ms.toFixed(1)],
   ...roles.map((role): Column<RateRow> => [role, ({ cpu }) => cpu[role]?.toFixed(0) ?? '?']),

@@ -161,25 +161,40 @@ export const rungsReport = (result: RungBenchmark): Block[] => [
   tableOf('', result.rungs, rungColumns, { legend }),
   ...paragraph(result.rungs.flatMap(refusalLine)),
   ...targetsTable(result.targets),
-  `Different users, one voucher with stock for all, no work added. ${roundsText(result)}`,
+  {
+    en: `Different users, one voucher with stock for all, no work added. ${roundsText(result).en}`,
+    zh: `用户各不相同，一张券，库存够所有人，不加额外的处理时间。${roundsText(result).zh}`,
+  },
   faultsText(result),
 ];
 
 const rungColumns: readonly Column<RungFigures>[] = [
-  ['rung', ({ rung }) => rung],
-  ['accepted/s', ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
-  ['least..most', ({ acceptedPerSecond }) => rangeText(acceptedPerSecond)],
-  ['recorded/s', ({ recordedPerSecond }) => medianText(recordedPerSecond)],
+  [{ en: 'rung', zh: '方案' }, ({ rung }) => rung],
+  [{ en: 'accepted/s', zh: '受理/秒' }, ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
+  [
+    { en: 'least..most', zh: '最低..最高' },
+    ({ acceptedPerSecond }) => rangeText(acceptedPerSecond),
+  ],
+  [{ en: 'recorded/s', zh: '入库/秒' }, ({ recordedPerSecond }) => medianText(recordedPerSecond)],
   ['p50', ({ p50Ms }) => medianText(p50Ms, 1)],
   ['p99', ({ p99Ms }) => medianText(p99Ms, 1)],
-  ['refused', ({ refusedShare }) => `${(100 * refusedShare).toFixed(0)}%`],
+  [{ en: 'refused', zh: '拒绝' }, ({ refusedShare }) => `${(100 * refusedShare).toFixed(0)}%`],
   ['CPU', ({ cpuPerOrder }) => medianText(cpuPerOrder)],
 ];
 
 const legend = {
-  'p50, p99': 'answer times in ms, of refusals too',
-  refused: 'answers that were refused although stock was left',
-  CPU: 'microseconds of all servers for each accepted order',
+  p50: {
+    en: 'answer times in ms, of refusals too; then p99',
+    zh: '响应时间 ms，拒绝的也算；其后是 p99',
+  },
+  refused: {
+    en: 'answers that were refused although stock was left',
+    zh: '还有库存却被拒绝的响应',
+  },
+  CPU: {
+    en: 'microseconds of all servers for each accepted order',
+    zh: '每个受理的订单，所有服务器合计的微秒数',
+  },
 };
 
 function refusalLine({ rung, refused }: RungFigures): string[] {

@@ -1,4 +1,6 @@
 /** The highest rate of purchases that the service sustains, in an open model. */
+
+import type { Bilingual } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { sumOfServers } from './cpu-by-role.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
@@ -119,17 +121,27 @@ export function saturationReport(result: Saturation): Block[] {
   const rates = [...new Set(steps.map(({ rate }) => rate))].sort((one, other) => one - other);
   const rows = rates.map((rate) => ({ rate, isBest: rate === best, all: stepsOf(steps, rate) }));
   const legend = {
-    good: `measurements with p99 ≤ ${mostP99Ms} ms, and nothing dropped or refused; two of at most three decide`,
-    '★': 'the highest rate that is sustained',
+    good: {
+      en: `measurements with p99 ≤ ${mostP99Ms} ms, and nothing dropped or refused; two of at most three decide`,
+      zh: `p99 ≤ ${mostP99Ms} ms、没有丢弃也没有拒绝的测量；最多测三次，两次合格才算`,
+    },
+    '★': { en: 'the highest rate that is sustained', zh: '能持续的最高速率' },
   };
+  const other = otherWorkText(spreadOfKnown(steps.map(({ otherWork }) => otherWork)));
   return [
     headline(result),
     tableOf('', rows, rateColumns, { legend }),
-    `Medians. Open model: k6 with constant-arrival-rate; a measurement has at least
+    {
+      en: `Medians. Open model: k6 with constant-arrival-rate; a measurement has at least
 ${seconds} s and ${requestsMin} requests, each by another user; ${instances} instances
 behind one nginx. A latency counts from the moment at which the request was due.
 k6 is on the same machine: its CPU is not left for the service.
-${otherWorkText(spreadOfKnown(steps.map(({ otherWork }) => otherWork)))}`,
+${other.en}`,
+      zh: `中位数。开放模型：k6 的 constant-arrival-rate；每次测量至少 ${seconds} 秒、
+${requestsMin} 个请求，每个请求一个新用户；一个 nginx 后面 ${instances} 个实例。
+响应时间从请求该发出的时刻算起。k6 在同一台机器上，占用的 CPU 服务用不到。
+${other.zh}`,
+    },
     faultsText(result),
   ];
 }
@@ -137,16 +149,21 @@ ${otherWorkText(spreadOfKnown(steps.map(({ otherWork }) => otherWork)))}`,
 const stepsOf = (steps: readonly SaturationStep[], wanted: number): SaturationStep[] =>
   steps.filter(({ rate }) => rate === wanted);
 
-function headline({ rung, best, steps }: Saturation): string {
-  if (best === null) return `${rung} sustains no rate`;
+function headline({ rung, best, steps }: Saturation): Bilingual {
+  if (best === null) return { en: `${rung} sustains no rate`, zh: `${rung} 没有能持续的速率` };
   const measured = stepsOf(steps, best);
   const p99 = spreadOf(measured.map(({ p99Ms }) => p99Ms));
   const servers = measured.map(({ cpu }) => sumOfServers(cpu));
   const cores = (microseconds: readonly (number | null)[]) =>
     coresText(spreadOfKnown(microseconds), best);
   const load = cores(measured.map(({ cpu }) => cpu.load));
-  return `${rung} sustains ${best} purchases/s: p99 ${p99.median.toFixed(1)} ms (${rangeText(p99, 1)})
-At that rate, all servers together use ${cores(servers)} cores, and k6 uses ${load}.`;
+  const tail = `${p99.median.toFixed(1)} ms (${rangeText(p99, 1)})`;
+  return {
+    en: `${rung} sustains ${best} purchases/s: p99 ${tail}
+At that rate, all servers together use ${cores(servers)} cores, and k6 uses ${load}.`,
+    zh: `${rung} 能持续每秒下单 ${best} 次：p99 ${tail}
+此时所有服务器共用 ${cores(servers)} 个核，k6 用 ${load} 个。`,
+  };
 }
 
 const coresText = (microseconds: Spread | null, rate: number): string =>
@@ -168,13 +185,19 @@ const goodText = ({ all, isBest }: RateRow): string =>
   `${all.filter(({ isGood }) => isGood).length} of ${all.length}${isBest ? ' ★' : ''}`;
 
 const rateColumns: readonly Column<RateRow>[] = [
-  ['rate/s', ({ rate }) => rate],
-  ['accepted/s', (row) => median(row, ({ accepted, seconds }) => accepted / seconds)],
-  ['dropped', (row) => median(row, ({ dropped }) => dropped)],
+  [{ en: 'rate/s', zh: '速率/秒' }, ({ rate }) => rate],
+  [
+    { en: 'accepted/s', zh: '受理/秒' },
+    (row) => median(row, ({ accepted, seconds }) => accepted / seconds),
+  ],
+  [{ en: 'dropped', zh: '丢弃' }, (row) => median(row, ({ dropped }) => dropped)],
   ['p50 ms', (row) => median(row, ({ p50Ms }) => p50Ms)],
   ['p99 ms', (row) => median(row, ({ p99Ms }) => p99Ms)],
-  ['least..most', ({ all }) => rangeText(spreadOf(all.map(({ p99Ms }) => p99Ms)))],
+  [
+    { en: 'least..most', zh: '最低..最高' },
+    ({ all }) => rangeText(spreadOf(all.map(({ p99Ms }) => p99Ms))),
+  ],
   ['api µs', (row) => cpuOf(row, 'api')],
   ['k6 µs', (row) => cpuOf(row, 'load')],
-  ['good', goodText],
+  [{ en: 'good', zh: '合格' }, goodText],
 ];

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FirstLook, inversionsOf } from '../drills/waiting-room.ts';
+import type { Bilingual } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { bodyOf, codeOf, LightConnections, requestText } from '../workload/light-connections.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
@@ -213,34 +214,56 @@ export function waitingReport(result: WaitingBenchmark): Block[] {
   const { rung, rows, seconds, passesAtOnce, instances } = result;
   return [
     tableOf(
-      `A rush on a sale of ${rung}, with a waiting room and without one`,
+      {
+        en: `A rush on a sale of ${rung}, with a waiting room and without one`,
+        zh: `${rung} 的一次抢购，有等候室和没有等候室`,
+      },
       rows,
       waitingColumns,
       { legend },
     ),
-    `Through nginx, with ${instances} instances and ${passesAtOnce} passes at once. The first
+    {
+      en: `Through nginx, with ${instances} instances and ${passesAtOnce} passes at once. The first
 and the last line are ${seconds} s each. Without a waiting room, everybody buys at once;
 with it, about a second after the pass.`,
+      zh: `经过 nginx，${instances} 个实例，同时有 ${passesAtOnce} 张通行证。第一行和最后一行各 ${seconds} 秒。
+没有等候室，所有人立刻下单；有等候室，拿到通行证约一秒后下单。`,
+    },
     ...paragraph(rows.flatMap(refusals)),
     faultsText(result),
   ];
 }
 
 const waitingColumns: readonly Column<WaitingRow>[] = [
-  ['', ({ name }) => name],
-  ['users/s', ({ usersPerSecond }) => usersPerSecond.toFixed(0)],
-  ['users', ({ users }) => users.toFixed(0)],
-  ['sold/s', ({ soldPerSecond }) => soldPerSecond.toFixed(0)],
-  ['waiting', ({ waiting }) => waiting.toFixed(0)],
+  ['', ({ name }) => names[name]],
+  [{ en: 'users/s', zh: '用户/秒' }, ({ usersPerSecond }) => usersPerSecond.toFixed(0)],
+  [{ en: 'users', zh: '用户' }, ({ users }) => users.toFixed(0)],
+  [{ en: 'sold/s', zh: '卖出/秒' }, ({ soldPerSecond }) => soldPerSecond.toFixed(0)],
+  [{ en: 'waiting', zh: '排队' }, ({ waiting }) => waiting.toFixed(0)],
   ['p50 ms', ({ p50Ms }) => p50Ms.toFixed(1)],
   ['p99 ms', ({ p99Ms }) => p99Ms.toFixed(1)],
-  ['inversions', ({ inversions }) => inversions],
+  [{ en: 'inversions', zh: '插队' }, ({ inversions }) => inversions],
 ];
 
+const names: Readonly<Record<WaitingRow['name'], Bilingual>> = {
+  calm: { en: 'calm', zh: '平静' },
+  rush: { en: 'rush', zh: '抢购' },
+  'rush without a waiting room': { en: 'rush, no waiting room', zh: '抢购，没有等候室' },
+};
+
 const legend = {
-  waiting: 'users who had no turn yet when the last one had come',
-  'p50, p99': 'of a purchase, from when it is due; of every answer, also a refusal',
-  inversions: 'users who asked after another one was answered, with an earlier place',
+  waiting: {
+    en: 'users who had no turn yet when the last one had come',
+    zh: '最后一个用户到来时，还没轮到的用户',
+  },
+  'p50 ms': {
+    en: 'of a purchase, from when it is due; of every answer, also a refusal; then p99',
+    zh: '一次下单的响应时间，从该发出的时刻算起，拒绝的也算；其后是 p99',
+  },
+  inversions: {
+    en: 'users who asked after another one was answered, with an earlier place',
+    zh: '别人已得到响应之后才来，位置却更靠前的用户',
+  },
 };
 
 const refusals = ({ name, answers: { accepted: _, ...refused } }: WaitingRow): string[] =>

@@ -1,14 +1,20 @@
 /** The two renderings of a table: for a terminal of 80 columns, and Markdown. */
 import type { Language } from '../../texts/texts.ts';
-import { type Table, textIn } from '../stage/result.ts';
+import { type Table, type Text, textIn } from '../stage/result.ts';
 import { type Block, cellText, isTable, meaningsOf } from '../stage/table.ts';
 import { atRight, columns, padded, wrap } from './wrap.ts';
 
 /** The parts of a report, with empty lines between them. */
 export const blocksText = (blocks: readonly Block[], language: Language = 'en'): string =>
   blocks
-    .map((block) => (isTable(block) ? tableText(block, language) : textIn(language, block)))
+    .map((block) => (isTable(block) ? tableText(block, language) : paragraphText(block, language)))
     .join('\n\n');
+
+const paragraphText = (text: Text, language: Language): string =>
+  textIn(language, text)
+    .split('\n')
+    .map((line) => wrap(line, 80, ''))
+    .join('\n');
 
 /** Below it, what its columns say. */
 export function tableText(table: Table, language: Language = 'en'): string {
