@@ -1,8 +1,8 @@
 /** The tables of runs and races. */
 import type { Verdict } from '../../service/domain.ts';
 import { texts } from '../../texts/texts.ts';
-import type { RunResult } from '../drills/run-rung.ts';
 import { serialPairs } from '../drills/demo-plan.ts';
+import type { RunResult } from '../drills/run-rung.ts';
 import type { RaceResult } from '../play/race-verdict.ts';
 import type { Bilingual, Table } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
