@@ -15,7 +15,7 @@ import { commandRow } from '../lab/commands/row.ts';
 import { runningLab } from '../lab/environment/lab-connections.ts';
 import type { Answer } from '../lab/stage/result.ts';
 import { buyOnce } from '../lab/workload/buy-once.ts';
-import { putOnSale } from '../lab/workload/create-voucher.ts';
+import { putOnSale } from '../lab/workload/sale.ts';
 import type { Attempt } from '../service/audit/facts.ts';
 import { readHistory } from '../service/audit/read-history.ts';
 import { labTokenSecret } from '../service/config.ts';

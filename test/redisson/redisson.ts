@@ -27,7 +27,16 @@ export async function redissonClassPath(): Promise<string | null> {
   }
   const sources = readdirSync(source).filter((file) => file.endsWith('.java'));
   const paths = sources.map((file) => join(source, file));
-  await execa('javac', ['-nowarn', '-cp', `${jars}/*`, '-d', classes, ...paths]);
+  await execa('javac', [
+    '-nowarn',
+    '-encoding',
+    'UTF-8',
+    '-cp',
+    `${jars}/*`,
+    '-d',
+    classes,
+    ...paths,
+  ]);
   return `${classes}${delimiter}${jars}/*`;
 }
 

@@ -2,7 +2,7 @@
 
 import { waitUntil } from '../environment/wait-until.ts';
 import { orderDepth } from '../stage/order-depth.ts';
-import type { NewSale } from '../workload/create-voucher.ts';
+import type { NewSale } from '../workload/sale.ts';
 import { beginCpuPeriod, type CpuByRole, cpuPerRequest } from './cpu-by-role.ts';
 import { labProcesses } from './lab-processes.ts';
 import { type Bench, countConfirmed, putVoucherOnSale } from './measure.ts';

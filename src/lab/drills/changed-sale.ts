@@ -11,7 +11,7 @@ import { killServer } from '../faults/process.ts';
 import { countBy } from '../stage/count-by.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import { changeOnce, isChangeFinal } from '../workload/change-sale.ts';
+import { changeOnce, isChangeFinal } from '../workload/sale.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';

@@ -12,8 +12,12 @@ import { instanceNames, type ServiceShape } from '../environment/servers/service
 import { killServer } from '../faults/process.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import { byBucket } from '../workload/by-bucket.ts';
-import { onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';
+import {
+  byBucket,
+  onePurchaseEach,
+  type Purchase,
+  type Try,
+} from '../workload/steady-purchases.ts';
 import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
 import { answeredAt, hasSaleSince } from './try-times.ts';

@@ -16,7 +16,7 @@ import { faultOn } from '../faults/faults.ts';
 import { countBy } from '../stage/count-by.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import { createVoucher } from '../workload/create-voucher.ts';
+import { createVoucher } from '../workload/sale.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
 import type { Drill } from './drill.ts';
 import { judgeUnderFire, type Sale, type StormFault, underFire } from './under-fire.ts';

@@ -10,7 +10,7 @@ import { repair } from '../../service/orders/reconcile/repair.ts';
 import { hasAllOf } from '../environment/replication.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import { changeOnce } from '../workload/change-sale.ts';
+import { changeOnce } from '../workload/sale.ts';
 import { auditAll, judgeAudits, textsWhere } from './audited.ts';
 import type { Drill } from './drill.ts';
 import { cutPreferred } from './promote-behind.ts';

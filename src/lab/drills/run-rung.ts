@@ -17,7 +17,7 @@ import type { Experiment } from '../stage/experiment.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import { percentiles } from '../workload/percentiles.ts';
-import { provideFor } from '../workload/provide.ts';
+import { provideFor } from '../workload/sale.ts';
 import { warmUp } from '../workload/warm-up.ts';
 
 export interface RunRequest extends ServiceShape {

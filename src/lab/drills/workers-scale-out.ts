@@ -23,7 +23,7 @@ import { killWorker } from '../faults/process.ts';
 import { orderDepth } from '../stage/order-depth.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Load, Stage } from '../stage/stage.ts';
-import { endSales } from '../workload/end-sales.ts';
+import { endSales } from '../workload/sale.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
 import { countTexts, textsWhere } from './audited.ts';
 import type { Drill, DrillOptions } from './drill.ts';

@@ -12,7 +12,7 @@ import type { Lab } from '../environment/lab.ts';
 import { instanceNames } from '../environment/servers/service.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { buyOnce } from '../workload/buy-once.ts';
-import { createVoucher } from '../workload/create-voucher.ts';
+import { createVoucher } from '../workload/sale.ts';
 
 const withinMs = 15_000;
 

@@ -8,6 +8,7 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { Agent } from 'undici';
 import type { Attempt } from '../../service/audit/facts.ts';
+import type { SaleKeys } from '../../service/connections/sale-keys.ts';
 import { signToken } from '../../service/http/tokens.ts';
 import { buyOnce, type Intent } from './buy-once.ts';
 
@@ -129,4 +130,16 @@ export async function buySteadily(purchases: Iterable<Purchase>, load: SteadyLoa
 export function unresolved(purchases: readonly Purchase[], tries: readonly Try[]): Purchase[] {
   const byRequest = Map.groupBy(tries, ({ requestId }) => requestId);
   return purchases.filter(({ requestId }) => !byRequest.get(requestId)?.some(isFinal));
+}
+
+/** The purchases of a voucher, by the bucket that each user is sent to first. */
+export function byBucket(
+  keys: SaleKeys,
+  purchases: readonly Purchase[],
+  buckets: number,
+): Purchase[][] {
+  const bucketOf = ({ voucherId, userId }: Purchase) => keys.bucketOf(voucherId, userId, buckets);
+  return keys
+    .bucketsOf(purchases[0]?.voucherId ?? '', buckets)
+    .map((bucket) => purchases.filter((each) => bucketOf(each) === bucket));
 }

@@ -1,8 +1,8 @@
 /** Before a rush: every instance has its connections open and its code compiled. */
 import type { Connections } from '../../service/connections/connections.ts';
-import { putOnSale } from './create-voucher.ts';
 import { drained } from './drained.ts';
 import { type Rush, rush } from './rush.ts';
+import { putOnSale } from './sale.ts';
 
 const users = 150;
 /** Until every instance has answered; Node's own cluster may leave one out of a rush. */

@@ -97,7 +97,7 @@ export function JudgedRun({ of: run, predicted }: Judged<RunView>) {
           <li key={said.en}>{said[language.value]}</li>
         ))}
         {[...reasons, ...asClaimed].slice(0, reasonsMax).map((reason) => (
-          <li key={reason}>{reason}</li>
+          <li key={textIn('en', reason)}>{textIn(language.value, reason)}</li>
         ))}
         {reasons.length > reasonsMax && <li>{more(reasons.length - reasonsMax)}</li>}
       </ul>

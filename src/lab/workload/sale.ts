@@ -1,7 +1,10 @@
-/** Creates vouchers as an operator does: over HTTP. */
-
+/** Creates and changes sales as an operator does, over HTTP; and ends them in MySQL. */
 import { z } from 'zod';
+import type { Connections } from '../../service/connections/connections.ts';
 import { signToken } from '../../service/http/tokens.ts';
+import { rungNamed } from '../../service/ladder/rungs.ts';
+import type { VoucherEdit } from '../../service/orders/voucher-changes.ts';
+import type { Lab } from '../environment/lab.ts';
 import { labError } from '../errors.ts';
 
 export interface NewSale {
@@ -77,4 +80,45 @@ async function readOnEveryInstance(
       );
     await answer.arrayBuffer();
   }
+}
+
+/** 0: no answer came. */
+export type ChangeStatus = number;
+
+/** Asks for the change once, whatever the answer is. */
+export async function changeOnce(
+  { baseUrl, tokenSecret }: Pick<Lab, 'baseUrl' | 'tokenSecret'>,
+  voucherId: string,
+  edit: VoucherEdit,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<ChangeStatus> {
+  const token = await signToken(tokenSecret, '1', 'operator');
+  try {
+    const answer = await fetch(`${baseUrl}/vouchers/${voucherId}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(edit),
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch {
+    return 0;
+  }
+}
+
+/** It may have begun, or nothing may have happened: the same change is asked for again. */
+export const isChangeFinal = (status: ChangeStatus): boolean => status !== 0 && status < 500;
+
+/**
+ * Marks these vouchers as ended in MySQL. For a lab that is about to lose their Redis keys, so that
+ * `reconcile` does not report them as lost.
+ */
+export async function endSales(connections: Connections, voucherIds: readonly string[]) {
+  const end = 'UPDATE vouchers SET end_time = ? WHERE id IN (?)';
+  await connections.mysql().query(end, [new Date(), voucherIds]);
+}
+
+/** The servers that a rung needs and that not every lab has. */
+export async function provideFor(lab: Pick<Lab, 'provide'>, rung: string): Promise<void> {
+  if (rungNamed(rung).queueServer === 'rabbitmq') await lab.provide(['rabbitmq']);
 }
