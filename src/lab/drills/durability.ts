@@ -177,11 +177,9 @@ const nameOf = ({ seen }: Played<LossRow>): string => seen.map(({ row }) => row.
 
 export function judgeLosses(loads: readonly Played<LossRow>[]): Judged {
   const audits = auditAll(loads.map(({ facts }) => facts));
-  const all = loads.map((load, index) => {
-    const shown = audits
-      .slice(index, index + 1)
-      .flatMap(findingsOf)
-      .filter(isLoss);
+  const all = loads.map((load) => {
+    const own = audits.filter(({ facts }) => facts === load.facts);
+    const shown = own.flatMap(findingsOf).filter(isLoss);
     return { load, name: nameOf(load), lost: countLost(load.facts), shown };
   });
   const broken = all

@@ -1,9 +1,11 @@
 /** Plays a race in the shape that it needs: its number of instances, and short leases. */
+
 import { audit } from '../../service/audit/audit.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Progress } from '../environment/lab.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import type { Experiment } from '../stage/experiment.ts';
+import { evidenceIn } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { playRace, raceSettings } from './play-race.ts';
 import { isAboutData, type PlayedRace } from './race-verdict.ts';
@@ -69,8 +71,8 @@ export const raceExperiment: Experiment<{ name: RaceName; rung: RungName }, Play
   },
   play: async (stage, { name, rung }) => {
     const played = await raceOn(stage, name, rung);
-    const { verdict, asClaimed: isAsClaimed, alsoBroken, evidence, evidenceZh, facts } = played;
-    const reasons = evidence === '' ? [] : [{ en: evidence, zh: evidenceZh ?? evidence }];
+    const { verdict, asClaimed: isAsClaimed, alsoBroken, evidence, facts } = played;
+    const reasons = evidence === '' ? [] : [{ en: evidence, zh: evidenceIn('zh', played) }];
     const judged = { verdict, isAsClaimed, alsoBroken, reasons };
     return { ...judged, figures: {}, facts: [facts], own: played };
   },

@@ -1,9 +1,11 @@
 /** The demo's output: one result at a time, for an 80-column terminal. */
+
 import { type Language, texts } from '../../texts/texts.ts';
 import type { defaults } from '../drills/demo-plan.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { OrdersOfRung } from '../play/all-orders.ts';
 import type { RaceResult } from '../play/race-verdict.ts';
+import { evidenceIn } from '../stage/result.ts';
 import { instancesMark } from './run-tables.ts';
 import { failedFindings } from './sentences.ts';
 import { headlineTable } from './story-lines.ts';
@@ -108,15 +110,13 @@ export function ordersLine(
 }
 
 /** `lost-update  read-then-write  violated ✓  2 orders for 1 in stock` */
-export function raceLine(
-  { race, rung, verdict, asClaimed, claim, evidence: en, evidenceZh: zh = en }: RaceResult,
-  language: Language = 'en',
-): string {
+export function raceLine(result: RaceResult, language: Language = 'en'): string {
+  const { race, rung, verdict, asClaimed, claim } = result;
   const { verdicts, notClaimed } = verdictWords[language];
   const mark = asClaimed ? '✓' : notClaimed(claim);
-  const result = lineOf([race, rung, verdicts[verdict], mark], [25, 26, 8], { textColumns: 4 });
-  const text = language === 'zh' ? zh : en;
-  return text === '' ? result : `${result}\n${wrap(`    ${text}`, 79, '    ')}`;
+  const ended = lineOf([race, rung, verdicts[verdict], mark], [25, 26, 8], { textColumns: 4 });
+  const text = evidenceIn(language, result);
+  return text === '' ? ended : `${ended}\n${wrap(`    ${text}`, 79, '    ')}`;
 }
 
 /** How the demo ended, or how far it came. */

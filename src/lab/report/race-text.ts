@@ -1,4 +1,5 @@
 /** A race in lanes, one line for each step, for an 80-column terminal. */
+
 import { isRungName } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import { placeWords } from '../play/place-words.ts';
@@ -6,6 +7,7 @@ import type { RaceResult } from '../play/race-verdict.ts';
 import { schedules } from '../play/schedules.ts';
 import type { PlayedStep } from '../stage/events.ts';
 import { instanceAt } from '../stage/place.ts';
+import { evidenceIn } from '../stage/result.ts';
 import { proofText } from './sentences.ts';
 import { stepWords } from './step-words.ts';
 import { verdictWords } from './verdict-words.ts';
@@ -39,12 +41,10 @@ export function raceText(result: RaceResult, language: Language = 'en'): string 
 }
 
 /** The promise that the race is about, and what else broke. */
-export function verdictLines(
-  { verdict, shows, asClaimed, alsoBroken = [], evidence: en, evidenceZh = en }: RaceResult,
-  language: Language = 'en',
-): string[] {
+export function verdictLines(result: RaceResult, language: Language = 'en'): string[] {
+  const { verdict, shows, asClaimed, alsoBroken = [] } = result;
   const say = verdictWords[language];
-  const evidence = language === 'zh' ? evidenceZh : en;
+  const evidence = evidenceIn(language, result);
   const words = [say.verdicts[verdict], asClaimed ? say.asClaimed : say.notAsClaimed];
   return [
     `${shows}: ${words.join(language === 'zh' ? '，' : ', ')}${evidence && `${language === 'zh' ? '：' : ': '}${evidence}`}`,

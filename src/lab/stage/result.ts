@@ -1,6 +1,7 @@
 /** What every experiment returns, and what the runner adds to it. */
 import type { Facts } from '../../service/audit/facts.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
+import type { RecordedEvidence } from '../../texts/evidence.ts';
 import type { Bilingual, Language } from '../../texts/texts.ts';
 import type { Recorded } from './seconds.ts';
 
@@ -11,6 +12,12 @@ export type Text = Bilingual | string;
 
 export const textIn = (language: Language, text: Text): string =>
   typeof text === 'string' ? text : text[language];
+
+/** In English where an older file has nothing else. */
+export const evidenceIn = (
+  language: Language,
+  { evidence, evidenceZh = evidence }: RecordedEvidence,
+): string => (language === 'zh' ? evidenceZh : evidence);
 
 /** A text; where a terminal has no room for all of it, its short form, too. */
 export type TableCell = Text | { readonly short: string; readonly full: string };

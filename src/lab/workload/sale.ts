@@ -51,13 +51,7 @@ export async function createVoucher(
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ ...sale, beginTime: at(beginsInMs), endTime: at(endsInMs) }),
   });
-  if (!answer.ok)
-    throw labError(
-      'SERVICE_REFUSED',
-      'the creation of a voucher',
-      answer.status,
-      await answer.text(),
-    );
+  await refuseUnlessOk(answer, 'the creation of a voucher');
   return Created.parse(await answer.json()).id;
 }
 
@@ -71,15 +65,14 @@ async function readOnEveryInstance(
     fetch(`${baseUrl}/vouchers/${voucherId}`),
   );
   for (const answer of await Promise.all(reads)) {
-    if (!answer.ok)
-      throw labError(
-        'SERVICE_REFUSED',
-        'the reading of a voucher',
-        answer.status,
-        await answer.text(),
-      );
+    await refuseUnlessOk(answer, 'the reading of a voucher');
     await answer.arrayBuffer();
   }
+}
+
+/** @throws SERVICE_REFUSED */
+async function refuseUnlessOk(answer: Response, what: string): Promise<void> {
+  if (!answer.ok) throw labError('SERVICE_REFUSED', what, answer.status, await answer.text());
 }
 
 /** 0: no answer came. */

@@ -2,11 +2,12 @@
 
 import { signal } from '@preact/signals';
 import type { Choice } from '../../lab/play/play.ts';
+import { evidenceIn } from '../../lab/stage/result.ts';
 import type { Proof as AuditProof } from '../../service/audit/evidence.ts';
 import { connection, isLearner, send } from './api.ts';
 import { reasonOf } from './faults.ts';
 import { lettersOf, type PlayView } from './play-model.ts';
-import { evidenceIn, ladder, page } from './texts.ts';
+import { ladder, language, page } from './texts.ts';
 
 /** More plays have the lab for themselves: they are not for one learner among many. */
 export const mayAsk = (): boolean => connection.value !== 'recorded' && !isLearner.value;
@@ -31,7 +32,7 @@ export function Proof({ of }: { of: PlayView }) {
           <kbd>Esc</kbd>
         </button>
       </div>
-      <p class="wrong-text">{evidenceIn(broken)}</p>
+      <p class="wrong-text">{evidenceIn(language.value, broken)}</p>
       <ul>
         {broken.orders.map((id) => (
           <li key={id}>{orderText(of, id)}</li>

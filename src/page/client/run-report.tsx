@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { figureRows } from '../../lab/report/figure-rows.ts';
-import { type Table as ResultTable, textIn } from '../../lab/stage/result.ts';
+import { evidenceIn, type Table as ResultTable, textIn } from '../../lab/stage/result.ts';
 import { cellText, meaningsOf } from '../../lab/stage/table.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { isRung } from './built-rows.ts';
@@ -12,7 +12,7 @@ import type { Prediction } from './predictions.ts';
 import { ProofOfRace } from './proof.tsx';
 import { type RunView, seenVerdict } from './run-model.ts';
 import { costTexts } from './sentences.ts';
-import { evidenceIn, ladder, language, page } from './texts.ts';
+import { ladder, language, page } from './texts.ts';
 
 type RunVerdict = NonNullable<RunView['verdict']>;
 
@@ -122,7 +122,7 @@ export function JudgedRaceCard({ of: { judged, rung }, predicted }: Judged<RaceV
             <b>{words.alsoBroken}</b> {checkNames(also)}
           </span>
         )}
-        {evidence && <p>{evidenceIn(judged)}</p>}
+        {evidence && <p>{evidenceIn(language.value, judged)}</p>}
       </JudgedCard>
       {proof && proof.events.length > 0 && <ProofOfRace proof={proof} />}
       {isRung(rung) && <p class="lesson">{ladder.value.rungs[rung].lesson}</p>}

@@ -1,7 +1,6 @@
 /** What the page says in the viewer's language. The ladder's own texts are the rest. */
 
 import { computed, signal } from '@preact/signals';
-import type { RecordedEvidence } from '../../texts/evidence.ts';
 import { type Language, languages, texts } from '../../texts/texts.ts';
 import { en } from './texts-en.ts';
 import { zh } from './texts-zh.ts';
@@ -22,10 +21,6 @@ export function changeLanguage(): void {
 
 export const page = computed(() => own[language.value]);
 export const ladder = computed(() => texts[language.value]);
-
-/** English where an older file has nothing else. */
-export const evidenceIn = ({ evidence, evidenceZh = evidence }: RecordedEvidence): string =>
-  language.value === 'zh' ? evidenceZh : evidence;
 
 /** The sentence of a checkpoint or of an answer; its name where there is none. */
 export function stepText(word: string): string {
