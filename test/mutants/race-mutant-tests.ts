@@ -31,7 +31,7 @@ const stopsSomewhere = (pair: RaceOnRung) =>
 const hasFaults = (pair: RaceOnRung) => scheduleOf(pair).steps.some(({ act }) => act !== 'run');
 
 const neverStops = {
-  file: 'lab/in-service/worker-lane',
+  file: 'lab/in-service/lanes',
   find: 'await untilResumed(redis, race, name);',
 } as const;
 

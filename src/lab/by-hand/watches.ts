@@ -19,7 +19,10 @@ const countEveryMs = 500;
 /** Counting many orders takes MySQL long, so the pause is this many times as long as a count. */
 const restShare = 20;
 
-/** @returns what ends it, and counts once more */
+/**
+ * Counts a sale while it goes on: what was answered, and what its stores have.
+ * @returns what ends it, and counts once more
+ */
 export function watchSale(
   stage: Stage,
   { voucherId, rung, answers }: AnsweredSale,
@@ -134,7 +137,11 @@ export interface WatchedLocks {
   readonly hasHistory: boolean;
 }
 
-/** @returns what ends it */
+/**
+ * Which locks the lock servers of a rung have, and how long purchases keep theirs: what a lease
+ * must outlast.
+ * @returns what ends it
+ */
 export function watchLocks(stage: Stage, { rung, voucherId, hasHistory }: WatchedLocks) {
   const servers = rungNamed(rung).lockService?.servers.filter(hasLocks) ?? [];
   if (servers.length === 0) return () => {};

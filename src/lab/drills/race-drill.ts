@@ -151,7 +151,11 @@ function judge(plays: readonly NamedPlay[]): Judged {
   };
 }
 
-/** The times are nanoseconds of the clock of the tries. */
+/**
+ * The load beside a race: other users buy the same voucher through nginx at a steady rate, each
+ * with one request, before the race, while it is played, and after it. The times are nanoseconds of
+ * the clock of the tries.
+ */
 export interface RaceLoad {
   readonly calmFrom: bigint;
   /** From the first step of the race until every fault is mended. */

@@ -156,6 +156,7 @@ export interface ProxyChange {
   readonly upstreamPort?: number;
 }
 
+/** Talks to the process of the proxies. */
 export class ProxyClient {
   readonly #url: string;
 

@@ -11,7 +11,7 @@ import type { Service } from '../../service/http/service.ts';
 import { installGate } from '../../service/trace/checkpoints.ts';
 import { record } from '../../service/trace/history.ts';
 import { type Pause, parsePause, pauseFormat, pauseRequests } from '../play/pauses.ts';
-import { isOfWorkers, type Lane, meetAsWorker, meetPlayer } from './worker-lane.ts';
+import { isOfWorkers, type Lane, meetAsWorker, meetPlayer } from './lanes.ts';
 
 interface LabRequest {
   readonly pauses: readonly Pause[];

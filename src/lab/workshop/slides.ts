@@ -196,7 +196,8 @@ const buyers: readonly Point[] = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((row) =>
 
 const processes = [1, 2, 3, 4].map((number) => ({ name: `api-${number}`, y: 78 * number - 68 }));
 
-export function salePicture(language: Language) {
+/** What is sold, and what a purchase passes: the first slide. */
+function salePicture(language: Language) {
   const say = workshopTexts[language].picture;
   return html`<svg class="sale" viewBox="0 0 1000 330" role="img" aria-label="${say.all}">
 <marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8"

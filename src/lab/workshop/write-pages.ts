@@ -77,6 +77,7 @@ export interface Found {
   readonly machine: Machine;
 }
 
+/** What a group predicted and saw, as one page that can be printed. */
 export function findingsPage(
   { steps, progress, time, machine }: Found,
   language: Language,

@@ -62,7 +62,10 @@ const beatMs = 15_000;
 const text = (event: StageEvent): string =>
   `id: ${event.number}\ndata: ${JSON.stringify(event)}\n\n`;
 
-/** @param room what the viewer may know of the room, as JSON: told when it has changed */
+/**
+ * The feed of a viewer as server-sent events. It begins behind the last number that the viewer has.
+ * @param room what the viewer may know of the room, as JSON: told when it has changed
+ */
 export function eventStream(c: Context, feed: Feed, room: () => string): Response {
   const last = c.req.header('last-event-id') ?? c.req.query('after') ?? 0; // It comes back by itself.
   const known = { feed: c.req.query('feed') ?? '', last: Number(last) };

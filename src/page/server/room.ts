@@ -115,6 +115,7 @@ function countIn<Key>(counts: Map<Key, number>, key: Key): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
+/** What the learners predicted on each rung, and what they saw: counts only, no names. */
 export class Tally {
   readonly #byRung = new Map<string, OfRung>();
   readonly #hasPredicted = new Set<string>();

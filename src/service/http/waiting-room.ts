@@ -132,6 +132,11 @@ const isOver = (outcome: Outcome): boolean =>
 /** Who may use a pass, and for what. */
 export type Bearer = Pick<Order, 'voucherId' | 'userId'>;
 
+/**
+ * A pass is the moment until which it may be used, and a signature of that, its user and its
+ * voucher. An instance checks it without a question to Redis. A user cannot make one, give it away,
+ * or prolong it.
+ */
 export interface Passes {
   sign(bearer: Bearer, untilMs: number): string;
   /** Whether it is a pass of this user for this voucher, and has not lapsed. */

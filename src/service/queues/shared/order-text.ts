@@ -1,4 +1,7 @@
-/** An order as one text, for the queues whose entries have no fields; and its dead letter. */
+/**
+ * An order as one text, for the queues whose entries have no fields; its dead letter; and the note
+ * about it that every queue keeps.
+ */
 import type { ChainableCommander, Redis } from 'ioredis';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import type { Order } from '../../domain.ts';

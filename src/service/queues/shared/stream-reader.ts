@@ -210,8 +210,9 @@ export const consumersOf = (pid: number): string => `${hostname()}-${pid}-`;
 export const newConsumer = (): string => `${consumersOf(process.pid)}${randomUUID()}`;
 
 /**
- * Removes consumers that were idle for at least this time: all of them, or one. Consumers with
- * pending orders stay. A live consumer that is removed comes back with its next read.
+ * Removes consumers that were idle for at least this time: all of them, or one. A dead process
+ * leaves its names behind. Consumers with pending orders stay. A live consumer that is removed
+ * comes back with its next read.
  */
 export async function removeConsumers(
   redis: Redis,

@@ -1,7 +1,8 @@
 /**
- * The worker's side of races, in the lab only. The context of the request does not reach a worker,
- * so the order itself says which race it belongs to: its request id is `<race>-<lane>`. While the
- * race is armed, the process that consumes it reports every checkpoint, and waits there.
+ * Lanes meet their player, in the lab only: a purchase or a worker waits at a checkpoint. The
+ * context of the request does not reach a worker, so the order itself says which race it belongs
+ * to: its request id is `<race>-<lane>`. While the race is armed, the process that consumes it
+ * reports every checkpoint, and waits there.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
