@@ -10,9 +10,9 @@ import { lacksK6 } from '../../support/k6.ts';
 import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab();
-/** No more than there are virtual users: none is dropped, however slow the answers are. */
+/** So slow that no request is dropped while nothing stands still. */
 const rate = 25;
-const seconds = 4;
+const seconds = 8;
 
 /** @param meanwhile is called once the first order is recorded. */
 const measure = (meanwhile: () => Promise<void> = async () => {}) =>
@@ -40,9 +40,10 @@ function k6(): number {
   return child.pid;
 }
 
-/** To the end of the load, from its first order on: most requests are due meanwhile. */
+/** To the end of the load, from its first order on: whatever is due after that order waits. */
 const standsStillMs = seconds * 1_000;
-const medianMsMin = 300;
+/** Of the slowest hundredth, since a busy machine sees the first order late. */
+const waitMsMin = 300;
 
 describe.skipIf(lacksK6)('the open model', () => {
   test('sends what is due and no more, and every accepted order is recorded', async () => {
@@ -58,24 +59,24 @@ describe.skipIf(lacksK6)('the open model', () => {
   });
 
   test('counts the wait for a service that stands still', async () => {
-    const { p50Ms, reasons, isGood } = await measure(async () => {
+    const { p99Ms, reasons, isGood } = await measure(async () => {
       await lab().server('nginx').pause();
       await sleep(standsStillMs);
       await lab().server('nginx').resume();
     });
-    expect(p50Ms).toBeGreaterThan(medianMsMin);
+    expect(p99Ms).toBeGreaterThan(waitMsMin);
     expect(reasons).toContain('p99 above 50 ms');
     expect(isGood).toBe(false);
   });
 
   test('counts the time for which k6 itself stands still: its requests were due', async () => {
-    const { p50Ms, isGood } = await measure(async () => {
+    const { p99Ms, isGood } = await measure(async () => {
       const pid = k6();
       process.kill(pid, 'SIGSTOP');
       await sleep(standsStillMs);
       process.kill(pid, 'SIGCONT');
     });
-    expect(p50Ms).toBeGreaterThan(medianMsMin);
+    expect(p99Ms).toBeGreaterThan(waitMsMin);
     expect(isGood).toBe(false);
   });
 });
