@@ -100,6 +100,14 @@ describe('the seconds of a timeline', () => {
       { fromMs: 600, toMs: 700 },
     ]);
   });
+
+  test('single purchases beside a load are no load of their own', () => {
+    const { timeline, at, answer } = timelineAt();
+    at(0).loadStarted('lua-stream');
+    at(500).attempt({ outcome: 'accepted' }, 'lua-stream');
+    answer(600);
+    expect(timeline.recorded().loads).toMatchObject([{ load: 'lua-stream', accepted: 1 }]);
+  });
 });
 
 test('each fault has a row for each load that it met: what it cost, and when it sold again', () => {

@@ -15,8 +15,10 @@ const ofTheSale: readonly (RefusalReason | 'unknown-voucher')[] = [
   ...(['sold-out', 'already-ordered', 'not-started', 'ended', 'unknown-voucher'] as const),
 ];
 
+/** Single purchases beside a load are no load: how long they did not buy says nothing. */
 export function loadCosts(answers: readonly AnsweredAt[], marks: readonly Mark[]): LoadCost[] {
   const byLoad = Map.groupBy(answers, ({ load = '' }) => load);
+  if (byLoad.size > 1) byLoad.delete('');
   return [...byLoad].map(([load, own]) => {
     const count = (wanted: string) =>
       own.filter(({ attempt }) => attempt.outcome === wanted).length;
