@@ -1,5 +1,5 @@
 /** `drill` and `soak`: load, faults, and an audit. */
-import { database, json, seedNumber, someMinutes } from '../lab/commands/options.ts';
+import { database, json, language, seedNumber, someMinutes } from '../lab/commands/options.ts';
 import { plannedDrill, plannedDrillOn } from '../lab/commands/planned.ts';
 import { commandRow, commandText, type Given, usualOf } from '../lab/commands/row.ts';
 import { drillRow, usualDrill } from '../lab/commands/rows.ts';
@@ -69,14 +69,15 @@ const soakRow = commandRow({
       zh: '每一个应该出现的组合都必须出现：配合 --minutes 10',
     },
     database,
+    language,
     json,
   },
 });
 
 export const addSoak = command(soakRow, (folders, given) => {
-  const { minutes, seed, gate, database, json } = given;
+  const { minutes, seed, gate, database, json, language } = given;
   return playExperiment(folders, {
     ...{ name: 'soak', experiment: soak, options: { seed, minutes, isGated: gate } },
-    ...{ command: commandText(soakRow, given), times: 1, database, json },
+    ...{ command: commandText(soakRow, given), times: 1, database, json, language },
   });
 });

@@ -7,6 +7,7 @@ import { isMutantName, mutantNames, mutants } from '../lab/mutants/mutants.ts';
 import { checkMutants, mutantTrials } from '../lab/mutants/run-mutants.ts';
 import { trialExperiment } from '../lab/mutants/run-trial.ts';
 import { isTrialName, trialNames, trials } from '../lab/mutants/trials.ts';
+import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { print, printEach } from './output.ts';
 import { playExperiment } from './play.ts';
@@ -30,31 +31,42 @@ const mutantsRow = commandRow({
     },
     times: times(1_000),
     database,
+    language,
     json,
   },
 });
 
 export const addMutants = command(mutantsRow, (folders, given) => {
-  const { only, times, json, database } = given;
-  if (given.list) return listMutants(json);
+  const { only, times, json, database, language } = given;
+  if (given.list) return listMutants(json, language);
   const names = only.length > 0 ? only : mutantNames;
   checkMutants(names);
   return playExperiment(folders, {
     ...{ name: 'mutants', experiment: mutantTrials, options: { names } },
-    ...{ command: commandText(mutantsRow, { only }), times, database, json },
+    ...{ command: commandText(mutantsRow, { only }), times, database, json, language },
   });
 });
 
-function listMutants(json: boolean): void {
+function listMutants(json: boolean, language: Language): void {
   const all = mutantNames.map((name) => {
     const { defence, trial, turnsRed } = mutants[name];
-    return { name, defence, trial, fault: trials[trial].fault.en, turnsRed };
+    const fault = trials[trial].fault[language];
+    return { name, defence: defence[language], trial, fault, turnsRed };
   });
   const lines = all.map(({ name, defence, fault, turnsRed }) =>
-    [name, `  removed: ${defence}`, `  fault:   ${fault}`, `  red:     ${turnsRed}`].join('\n'),
+    [name, ...listed[language](defence, fault, turnsRed)].join('\n  '),
   );
   print(json, all, () => lines.join('\n'));
 }
+
+const listed = {
+  en: (defence: string, fault: string, check: string) => [
+    ...[`removed: ${defence}`, `fault:   ${fault}`, `red:     ${check}`],
+  ],
+  zh: (defence: string, fault: string, check: string) => [
+    ...[`去掉：${defence}`, `故障：${fault}`, `变红：${check}`],
+  ],
+};
 
 const trialRow = commandRow({
   name: 'trial',

@@ -2,13 +2,18 @@
 import { sentenceIn } from '../service/audit/sentences.ts';
 import { evidenceEn, type LabEvidence } from './evidence-en.ts';
 import { evidenceZh } from './evidence-zh.ts';
-import type { Language } from './texts.ts';
+import type { Bilingual, Language } from './texts.ts';
 
 const sentences = { en: evidenceEn, zh: evidenceZh } as const;
 
 /** One after the other, where there are several. */
 export const evidenceText = (language: Language, ...found: readonly LabEvidence[]): string =>
   found.map((each) => sentenceIn(sentences[language], each)).join(language === 'zh' ? '；' : '; ');
+
+export const evidenceTexts = (...found: readonly LabEvidence[]): Bilingual => ({
+  en: evidenceText('en', ...found),
+  zh: evidenceText('zh', ...found),
+});
 
 /** In a file or an event, the evidence is a sentence in each language. */
 export interface RecordedEvidence {

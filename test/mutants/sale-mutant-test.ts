@@ -5,6 +5,7 @@ import { judgeMutants } from '../../src/lab/mutants/judge-mutants.ts';
 import { type MutantName, mutants } from '../../src/lab/mutants/mutants.ts';
 import { runMutants } from '../../src/lab/mutants/run-mutants.ts';
 import { trialShape } from '../../src/lab/mutants/run-trial.ts';
+import { textIn } from '../../src/lab/stage/result.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { theLab } from '../support/own-lab.ts';
@@ -19,7 +20,11 @@ export function testSaleMutants(names: readonly MutantName[]): void {
       const before = await withConnections(lab(), leftovers);
       const signal = AbortSignal.timeout(400_000);
       const [result] = await runMutants(lab(), [name], signal, () => {});
-      const text = result ? judgeMutants([result]).reasons.join('\n') : '';
+      const text = result
+        ? judgeMutants([result])
+            .reasons.map((each) => textIn('en', each))
+            .join('\n')
+        : '';
       expect(result, text).toMatchObject({ mutant: name, fate: 'red', real: { verdict: 'held' } });
       expect(result?.violated).toContain(mutants[name].turnsRed);
       expect(await withConnections(lab(), leftovers)).toEqual(before);

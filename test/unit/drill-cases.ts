@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Seen, Timeline } from '../../src/lab/drills/expectations.ts';
 import { type Away, type LockOutage, lockOutage } from '../../src/lab/drills/lock-outages.ts';
-import type { Judged } from '../../src/lab/stage/result.ts';
+import { type Judged, textIn } from '../../src/lab/stage/result.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { Verdict } from '../../src/service/domain.ts';
@@ -42,6 +42,11 @@ export const stopped: Seen<LockOutage> = { ...outOfService, row: rowOf('multiloc
 
 type Cases<Changes> = Readonly<Record<string, Changes>>;
 
+const inEnglish = ({ verdict, reasons }: Pick<Judged, 'verdict' | 'reasons'>) => ({
+  verdict,
+  reasons: reasons.map((each) => textIn('en', each)),
+});
+
 /** @param judge what a drill has seen with these changes; without one it must be held. */
 export const verdictsOf = <Changes>(
   drill: string,
@@ -57,7 +62,7 @@ export const verdictsOf = <Changes>(
   /** Each key is the only reason; with `…`, a part of it. */
   is(wanted: Verdict, cases: Cases<Changes>) {
     test.each(Object.entries(cases))(`${drill} is ${wanted}: %s`, (reason, changes) => {
-      const { verdict, reasons } = judge(changes);
+      const { verdict, reasons } = inEnglish(judge(changes));
       const part = reason.replaceAll('…', '');
       const one = part === reason ? reason : expect.stringContaining(part);
       expect({ verdict, reasons }).toEqual({ verdict: wanted, reasons: [one] });
@@ -67,7 +72,7 @@ export const verdictsOf = <Changes>(
   /** Each key is one of the reasons, or a part of one. */
   isAlso(wanted: Verdict, cases: Cases<Changes>) {
     test.each(Object.entries(cases))(`${drill} is ${wanted}, also: %s`, (reason, changes) => {
-      const { verdict, reasons } = judge(changes);
+      const { verdict, reasons } = inEnglish(judge(changes));
       expect(verdict).toBe(wanted);
       expect(reasons.join('\n')).toContain(reason);
     });

@@ -14,7 +14,7 @@ interface Watched {
 }
 
 const saleMutant = (name: MutantName): Watched => ({
-  defence: `the final rung: ${mutants[name].defence}`,
+  defence: `the final rung: ${mutants[name].defence.en}`,
   file: otherMutants.includes(name) ? 'test/long/mutants.test.ts' : 'test/drills/mutants.test.ts',
   test: testOfMutant(name),
 });

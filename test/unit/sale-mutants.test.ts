@@ -7,7 +7,9 @@ import { type Mutant, mutants } from '../../src/lab/mutants/mutants.ts';
 import { judgeTrial } from '../../src/lab/mutants/run-trial.ts';
 import { type TrialName, trials } from '../../src/lab/mutants/trials.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
+import { textIn } from '../../src/lab/stage/result.ts';
 import { ladder } from '../../src/service/ladder/rungs.ts';
+import type { Language } from '../../src/texts/texts.ts';
 import { lockMutants } from '../mutants/lock-mutants.ts';
 import { facts, row } from './facts.ts';
 
@@ -30,7 +32,7 @@ test('the run in docs/proof.md has a row for each, with its defence, fault and c
   const rows = docs.match(/^\| `.*$/gm)?.map((line) => line.split(' | ').slice(0, 4).join(' | '));
   const wanted = all.map(
     ([name, { defence, trial, turnsRed }]) =>
-      `| \`${name}\` | ${defence} | ${trials[trial as TrialName].fault.en} | ${turnsRed}`,
+      `| \`${name}\` | ${defence.en} | ${trials[trial as TrialName].fault.en} | ${turnsRed}`,
   );
   expect(rows).toEqual(wanted);
 });
@@ -65,12 +67,12 @@ test('a trial is judged by every check, but for what its fault breaks on every r
 
 const result: MutantResult = {
   ...{ mutant: 'no-claim-loop', fate: 'red', violated: ['orders-settle'] },
-  ...{ evidence: 'still queued: order 5', seconds: 24.25 },
-  real: { verdict: 'held', seconds: 3, evidence: '' },
+  ...{ evidence: { en: 'still queued: order 5', zh: '还在排队：订单 5' }, seconds: 24.25 },
+  real: { verdict: 'held', seconds: 3, evidence: { en: '', zh: '' } },
 };
 
-const textOf = (results: readonly MutantResult[]): string =>
-  resultText({ ...judgeMutants(results), faults: {} }).replaceAll(/\n +/g, ' ');
+const textOf = (results: readonly MutantResult[], language: Language = 'en'): string =>
+  resultText({ ...judgeMutants(results), faults: {} }, language).replaceAll(/\n +/g, ' ');
 
 test('the table names each check that went red, and below it what was not as expected', () => {
   const text = textOf([result]);
@@ -78,17 +80,20 @@ test('the table names each check that went red, and below it what was not as exp
   expect(judgeMutants([result])).toMatchObject({ verdict: 'held', reasons: [] });
   for (const { head, legend = {} } of judgeMutants([result]).tables ?? []) {
     expect(Object.keys(legend)).toContain('real rung');
-    expect(head).toEqual(expect.arrayContaining(Object.keys(legend)));
+    const heads = head.map((each) => textIn('en', each));
+    expect(heads).toEqual(expect.arrayContaining(Object.keys(legend)));
   }
   const survived = textOf([{ ...result, fate: 'survived', violated: ['no-oversell'] }]);
   expect(survived).toContain('no-claim-loop survived, so this is not tested: idle orders are');
   expect(survived).toContain('verdict: violated');
   const lines = resultText({ ...judgeMutants([result]), faults: {} }).split('\n');
   expect(lines.filter((line) => [...line].length > 80)).toEqual([]);
-  const unknown = { ...result, fate: 'unknown', evidence: 'it was too late' } as const;
+  const unknown = { ...result, fate: 'unknown' } as const;
   expect(judgeMutants([unknown])).toMatchObject({ verdict: 'unknown', figures: { unknown: 1 } });
-  const broken = { ...result.real, verdict: 'violated', evidence: 'no-oversell: 2 of 1' } as const;
+  const evidence = { en: 'no-oversell: 2 of 1', zh: 'no-oversell：卖了 2，只有 1' };
+  const broken = { ...result.real, verdict: 'violated', evidence } as const;
   expect(textOf([{ ...result, real: broken }])).toContain(
     'the real rung, under the fault of no-claim-loop: violated. no-oversell: 2 of 1',
   );
+  expect(textOf([{ ...result, real: broken }], 'zh')).toContain('no-oversell：卖了 2，只有 1');
 });

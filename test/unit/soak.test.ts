@@ -21,6 +21,8 @@ import {
   targets,
   workerCheckpoints,
 } from '../../src/lab/soak/steering.ts';
+import type { TableCell } from '../../src/lab/stage/result.ts';
+import { cellText } from '../../src/lab/stage/table.ts';
 import type { Purchase } from '../../src/lab/workload/steady-purchases.ts';
 
 /** The next faults; `sees` says which cells of each are reached. */
@@ -97,6 +99,8 @@ describe('the steering', () => {
   });
 });
 
+const english = (cell: TableCell): string => cellText('en', cell);
+
 describe('the coverage', () => {
   const full = coverageOf(
     ['a', 'b', 'c'],
@@ -112,7 +116,7 @@ describe('the coverage', () => {
   test('has a gap for a cell that was not seen, and for a tail that is not flat', () => {
     const young = coverageOf(['a', 'b', 'c'], [['a'], ['b']]);
     expect(young).toMatchObject({ seen: 2, missing: ['c'], isFlat: false });
-    expect(coverageGaps(young)).toEqual([
+    expect(coverageGaps(young).map(({ en }) => en)).toEqual([
       '2 of 3 cells were seen',
       'the last of 2 faults still brought new cells',
     ]);
@@ -127,18 +131,22 @@ describe('the coverage', () => {
 
   test('its table says what its short words mean', () => {
     const { legend = {}, head, rows } = coverageTable(full);
-    const words = [...head, ...rows.map(([name]) => name)];
+    const words = [...head, ...rows.map(([name = '']) => name)].map(english);
     expect(Object.keys(legend)).toEqual(['cells', 'new per tenth', 'the tail']);
     expect(words).toEqual(expect.arrayContaining(Object.keys(legend)));
   });
 
   test('its table names what was not seen', () => {
-    expect(coverageTable(full).rows.slice(0, 2)).toEqual([
+    expect(
+      coverageTable(full)
+        .rows.slice(0, 2)
+        .map((row) => row.map(english)),
+    ).toEqual([
       ['seen', '3 of 3'],
       ['the last new one', 'at fault 2 of 8'],
     ]);
     const rows = coverageTable(coverageOf(['a', 'b'], [['a']])).rows;
-    expect(rows.at(-1)).toEqual(['not seen', 'b']);
+    expect(rows.at(-1)?.map(english)).toEqual(['not seen', 'b']);
     const text = resultText({
       ...{ verdict: 'held', reasons: [], figures: {}, faults: {} },
       tables: [coverageTable(coverageOf(declaredCells, []))],
@@ -150,7 +158,7 @@ describe('the coverage', () => {
 describe('the verdict of a soak', () => {
   const missing = coverageOf(['a', 'b'], [['a']]);
   const nothing = coverageOf(['a', 'b'], [[], []]);
-  const gaps = coverageGaps(missing);
+  const gaps = coverageGaps(missing).map(({ en }) => en);
   const unhit = 'no fault hit a request at its checkpoint';
 
   test.each<[string, Coverage, boolean, readonly string[]]>([
@@ -158,7 +166,7 @@ describe('the verdict of a soak', () => {
     ['a fault that hits, when nothing was seen', nothing, false, [unhit]],
     ['every cell behind the gate', missing, true, gaps],
   ])('lacks %s', (_, coverage, isGated, reasons) => {
-    expect(soakGaps(coverage, isGated)).toEqual(reasons);
+    expect(soakGaps(coverage, isGated).map(({ en }) => en)).toEqual(reasons);
   });
 });
 

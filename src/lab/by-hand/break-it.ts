@@ -2,10 +2,8 @@
 
 import { worstOf } from '../../service/audit/audit.ts';
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
-import { evidenceOf } from '../../service/audit/finding.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
-import { evidenceText } from '../../texts/evidence.ts';
 import { texts } from '../../texts/texts.ts';
 import {
   type Audited,
@@ -315,18 +313,8 @@ function foundIn({ rung, audited }: AuditedSale, isNamed: boolean, isForgotten: 
   return findingsOf(audited).map((each) => ({
     ...{ ...each, rung },
     isClaimed: claimed.some((check) => check === each.finding.check),
-    text: textOf(each, isNamed ? rung : null),
+    text: findingText(each, isNamed ? rung : undefined),
   }));
-}
-
-function textOf(found: AuditedFinding, rung: RungName | null): Bilingual {
-  const { voucherId, finding } = found;
-  const verdict = texts.zh.verdicts[finding.verdict];
-  const evidence = evidenceText('zh', ...evidenceOf(finding));
-  return {
-    en: (rung ? `${rung}: ` : '') + findingText(found),
-    zh: `${rung ? `${rung}：` : ''}券 ${voucherId}，${finding.check} ${verdict}：${evidence}`,
-  };
 }
 
 /** A buyer who comes back is answered with the order that was lost: no answer can be right then. */

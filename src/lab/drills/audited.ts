@@ -3,8 +3,9 @@ import { type Audit, audit, worstOf } from '../../service/audit/audit.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
 import { evidenceOf, type Finding } from '../../service/audit/finding.ts';
 import type { Verdict } from '../../service/domain.ts';
-import { evidenceText } from '../../texts/evidence.ts';
-import type { Judged } from '../stage/result.ts';
+import { evidenceTexts } from '../../texts/evidence.ts';
+import { type Bilingual, texts } from '../../texts/texts.ts';
+import type { Judged, Text } from '../stage/result.ts';
 import { isSale } from './try-times.ts';
 
 export interface Audited {
@@ -40,12 +41,17 @@ export const findingsOf = ({ facts, audit }: Audited): AuditedFinding[] =>
   audit.findings.map((finding) => ({ voucherId: facts.voucherId, finding }));
 
 /** One sentence for each finding that did not hold. */
-const notHeldTexts = (findings: readonly AuditedFinding[]): string[] =>
-  findings.filter(({ finding }) => finding.verdict !== 'held').map(findingText);
+const notHeldTexts = (findings: readonly AuditedFinding[]): Bilingual[] =>
+  findings.filter(({ finding }) => finding.verdict !== 'held').map((each) => findingText(each));
 
-export function findingText({ voucherId, finding }: AuditedFinding): string {
-  const evidence = evidenceText('en', ...evidenceOf(finding));
-  return `voucher ${voucherId}, ${finding.check} ${finding.verdict}: ${evidence}`;
+/** @param name of the rung or the load, where there are several */
+export function findingText({ voucherId, finding }: AuditedFinding, name?: string): Bilingual {
+  const { check, verdict } = finding;
+  const { en, zh } = evidenceTexts(...evidenceOf(finding));
+  return {
+    en: `${name ? `${name}: ` : ''}voucher ${voucherId}, ${check} ${verdict}: ${en}`,
+    zh: `${name ? `${name}：` : ''}券 ${voucherId}，${check} ${texts.zh.verdicts[verdict]}：${zh}`,
+  };
 }
 
 /** `3 orders were lost`, for each that there is. */
@@ -65,11 +71,11 @@ export const countViolations = (findings: readonly AuditedFinding[]): number =>
 
 export interface Reasons {
   /** Each makes the verdict `violated`. */
-  readonly broken: readonly string[];
+  readonly broken: readonly Text[];
   /** What the audits found. */
-  readonly audited: readonly string[];
+  readonly audited: readonly Text[];
   /** Each makes the verdict `unknown`, unless it is `violated`. */
-  readonly missing: readonly string[];
+  readonly missing: readonly Text[];
 }
 
 /** All of a drill but its figures. @param findings those that count */

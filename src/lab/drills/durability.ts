@@ -190,7 +190,7 @@ export function judgeLosses(loads: readonly Played<LossRow>[]): Judged {
     ...judgeOutages(loads, { audits, judged: unclaimed, broken }),
     asClaimed: all
       .filter(({ load }) => mayLose(load))
-      .flatMap(({ name, shown }) => shown.map((each) => `${name}: ${findingText(each)}`)),
+      .flatMap(({ name, shown }) => shown.map((each) => findingText(each, name))),
     figures: { cells: survived.length },
     tables: [survivalTable(survived)],
   };

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
 import type { Fault } from '../faults/fault.ts';
-import type { Judged } from '../stage/result.ts';
+import type { Judged, Text } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { type Purchase, type Try, unresolved } from '../workload/steady-purchases.ts';
 import {
@@ -212,7 +212,7 @@ function stormViolations(figures: StormFigures): string[] {
 }
 
 /** The worst finding of a voucher whose audit did not hold. */
-function worstText({ facts, audit }: Audited): string {
+function worstText({ facts, audit }: Audited): Text {
   const finding = audit.findings.find(({ verdict }) => verdict === audit.verdict);
   return finding ? findingText({ voucherId: facts.voucherId, finding }) : '';
 }

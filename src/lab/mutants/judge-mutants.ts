@@ -1,7 +1,8 @@
 /** The results of mutants as one result: each must be red, and the real rung must hold. Pure. */
 import type { Verdict } from '../../service/domain.ts';
+import { texts } from '../../texts/texts.ts';
 import { countBy } from '../stage/count-by.ts';
-import type { Judged, Table } from '../stage/result.ts';
+import type { Bilingual, Judged, Table } from '../stage/result.ts';
 import { type MutantName, mutants } from './mutants.ts';
 import type { TrialCheck } from './run-trial.ts';
 import { trials } from './trials.ts';
@@ -11,7 +12,7 @@ export interface RealRun {
   readonly verdict: Verdict;
   readonly seconds: number;
   /** Why it did not hold; empty otherwise. */
-  readonly evidence: string;
+  readonly evidence: Bilingual;
 }
 
 export interface MutantResult {
@@ -20,7 +21,7 @@ export interface MutantResult {
   readonly fate: 'red' | 'survived' | 'unknown';
   /** The checks that were violated; more than one defence may be behind another. */
   readonly violated: readonly TrialCheck[];
-  readonly evidence: string;
+  readonly evidence: Bilingual;
   /** Until it was judged. */
   readonly seconds: number;
   readonly real: RealRun;
@@ -39,15 +40,21 @@ export function judgeMutants(results: readonly MutantResult[]): Judged {
     reasons: results.flatMap(problems),
     figures: { red, survived, unknown },
     tables: [shortTable(results), wholeTable(results)],
-    faults: countBy(results.map(({ mutant }) => faultOf(mutant))),
+    faults: countBy(results.map(({ mutant }) => faultOf(mutant).en)),
     facts: [],
   };
 }
 
 const fixed = (seconds: number): string => seconds.toFixed(1);
-const faultOf = (name: MutantName): string => trials[mutants[name].trial].fault.en;
+const faultOf = (name: MutantName): Bilingual => trials[mutants[name].trial].fault;
 const seen = ({ mutant, fate }: MutantResult): string =>
   fate === 'red' ? mutants[mutant].turnsRed : fate;
+
+const heads = {
+  mutant: { en: 'mutant', zh: '变异体' },
+  check: { en: 'check that went red', zh: '变红的检查' },
+  real: { en: 'real rung', zh: '真实方案' },
+};
 
 const legend = {
   'check that went red': {
@@ -61,7 +68,7 @@ const legend = {
 };
 
 const shortTable = (results: readonly MutantResult[]): Table => ({
-  title: 'Mutants',
+  title: { en: 'Mutants', zh: '变异体' },
   legend: {
     ...legend,
     s: {
@@ -69,7 +76,7 @@ const shortTable = (results: readonly MutantResult[]): Table => ({
       zh: '试验用的秒数：先是变异体的，再是真实方案的',
     },
   },
-  head: ['mutant', 'check that went red', 's', 'real rung', 's'],
+  head: [heads.mutant, heads.check, 's', heads.real, 's'],
   rows: results.map((result) => [
     ...[result.mutant, seen(result), fixed(result.seconds)],
     ...[result.real.verdict, fixed(result.real.seconds)],
@@ -77,12 +84,16 @@ const shortTable = (results: readonly MutantResult[]): Table => ({
 });
 
 const wholeTable = (results: readonly MutantResult[]): Table => ({
-  title: 'Defences and faults',
+  title: { en: 'Defences and faults', zh: '防线与故障' },
   legend,
   isWide: true,
   head: [
-    ...['mutant', 'the defence that is removed', 'fault', 'check that went red', 'seconds'],
-    ...['real rung', 'all that was violated', 'evidence'],
+    ...[heads.mutant, { en: 'the defence that is removed', zh: '去掉的防线' }],
+    ...[{ en: 'fault', zh: '故障' }, heads.check, { en: 'seconds', zh: '秒' }, heads.real],
+    ...[
+      { en: 'all that was violated', zh: '全部变红的检查' },
+      { en: 'evidence', zh: '证据' },
+    ],
   ],
   rows: results.map((result) => {
     const { mutant, seconds, real, violated, evidence } = result;
@@ -93,18 +104,33 @@ const wholeTable = (results: readonly MutantResult[]): Table => ({
 });
 
 /** What is not as expected, and what it means. */
-function problems(result: MutantResult): string[] {
-  const { mutant, fate, violated, evidence, real } = result;
-  const { defence, turnsRed } = mutants[mutant];
-  const others = violated.length > 0 ? `, only ${violated.join(', ')}` : '';
-  const found: string[] = [];
-  if (fate === 'survived')
-    found.push(
-      `${mutant} survived, so this is not tested: ${defence}. ${turnsRed} held${others}. ` +
-        `The fault: ${faultOf(mutant)}.`,
-    );
-  if (fate === 'unknown') found.push(`${mutant} is unknown: ${evidence}`);
+function problems(result: MutantResult): Bilingual[] {
+  const { mutant, fate, evidence, real } = result;
+  const found: Bilingual[] = [];
+  if (fate === 'survived') found.push(survivedText(result));
+  if (fate === 'unknown')
+    found.push({
+      en: `${mutant} is unknown: ${evidence.en}`,
+      zh: `${mutant} 无法判定，${evidence.zh}`,
+    });
   if (real.verdict !== 'held')
-    found.push(`the real rung, under the fault of ${mutant}: ${real.verdict}. ${real.evidence}`);
+    found.push({
+      en: `the real rung, under the fault of ${mutant}: ${real.verdict}. ${real.evidence.en}`,
+      zh: `真实方案，在 ${mutant} 的故障下：${texts.zh.verdicts[real.verdict]}。${real.evidence.zh}`,
+    });
   return found;
+}
+
+function survivedText({ mutant, violated }: MutantResult): Bilingual {
+  const { defence, turnsRed } = mutants[mutant];
+  const fault = faultOf(mutant);
+  const seen = violated.join(', ');
+  return {
+    en:
+      `${mutant} survived, so this is not tested: ${defence.en}. ` +
+      `${turnsRed} held${seen && `, only ${seen}`}. The fault: ${fault.en}.`,
+    zh:
+      `${mutant} 没有变红，说明这一条没测到：${defence.zh}。` +
+      `${turnsRed} 仍然通过${seen && `，变红的只有 ${seen}`}。故障：${fault.zh}。`,
+  };
 }

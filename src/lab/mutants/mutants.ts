@@ -2,13 +2,14 @@
  * The table of mutants: the final rung without one of its defences. `turnsRed` is the check that
  * must see it, under the fault that the defence is for.
  */
+import type { Bilingual } from '../stage/result.ts';
 import type { Change } from './change.ts';
 import type { TrialCheck } from './run-trial.ts';
 import type { TrialName } from './trials.ts';
 
 interface Defended {
   /** The defence that is removed, for people. */
-  readonly defence: string;
+  readonly defence: Bilingual;
   /** The fault that the defence is for. */
   readonly trial: TrialName;
   readonly turnsRed: TrialCheck;
@@ -19,14 +20,20 @@ export type Mutant = Defended & (Change | { readonly redis: Readonly<Record<stri
 
 export const mutants = {
   'no-claim-loop': {
-    defence: 'idle orders are claimed',
+    defence: {
+      en: 'idle orders are claimed',
+      zh: '闲置的订单会被认领',
+    },
     trial: 'worker-dies',
     turnsRed: 'orders-settle',
     file: 'service/queues/shared/stream-reader',
     find: 'if (performance.now() >= claimAt) return claim();',
   },
   'early-acknowledgement': {
-    defence: 'an order is acknowledged after the commit only',
+    defence: {
+      en: 'an order is acknowledged after the commit only',
+      zh: '提交之后才确认（ACK）订单',
+    },
     trial: 'worker-dies',
     turnsRed: 'no-lost-orders',
     file: 'service/queues/redis-stream-group',
@@ -36,7 +43,10 @@ export const mutants = {
     if (taken.length > 0) await handle(taken); else`,
   },
   'not-idempotent': {
-    defence: 'the same request is one purchase, however often the script runs',
+    defence: {
+      en: 'the same request is one purchase, however often the script runs',
+      zh: '同一个请求只算一次下单，脚本跑多少遍都一样',
+    },
     trial: 'answer-lost',
     turnsRed: 'responses-match-database',
     file: 'lua/sale/purchase.lua',
@@ -45,7 +55,10 @@ export const mutants = {
     replace: `if boughtBy ~= requestId then return { 'already-ordered', boughtId } end`,
   },
   'no-unique-key': {
-    defence: 'MySQL has a unique key over voucher and user',
+    defence: {
+      en: 'MySQL has a unique key over voucher and user',
+      zh: 'MySQL 里（券，用户）有唯一键',
+    },
     trial: 'file-cut-same-user',
     turnsRed: 'one-order-per-user',
     file: 'service/orders/record-orders',
@@ -53,7 +66,10 @@ export const mutants = {
     replace: 'null',
   },
   'new-id-in-worker': {
-    defence: 'the order id is made once, before the script',
+    defence: {
+      en: 'the order id is made once, before the script',
+      zh: '订单 id 只生成一次，在脚本之前',
+    },
     trial: 'worker-dies-after-commit',
     turnsRed: 'no-phantom-orders',
     file: 'service/orders/record-orders',
@@ -62,13 +78,19 @@ export const mutants = {
       String(process.hrtime.bigint()), voucherId, userId, requestId, railed.has(voucherId)`,
   },
   'no-append-only-file': {
-    defence: 'Redis writes an append-only file',
+    defence: {
+      en: 'Redis writes an append-only file',
+      zh: 'Redis 写 AOF',
+    },
     trial: 'redis-killed',
     turnsRed: 'no-lost-orders',
     redis: { appendonly: 'no' },
   },
   'no-tombstone': {
-    defence: 'MySQL has the failed row before the purchase is undone in Redis',
+    defence: {
+      en: 'MySQL has the failed row before the purchase is undone in Redis',
+      zh: '先在 MySQL 写入 failed 行，再在 Redis 撤销下单',
+    },
     trial: 'late-worker',
     turnsRed: 'redis-matches-mysql',
     file: 'service/orders/dead-letters',
@@ -76,7 +98,10 @@ export const mutants = {
     replace: 'const isFailed = true;',
   },
   'no-delivery-limit': {
-    defence: 'an order that MySQL refuses is dead-lettered after five refusals',
+    defence: {
+      en: 'an order that MySQL refuses is dead-lettered after five refusals',
+      zh: 'MySQL 拒绝五次的订单进入死信',
+    },
     trial: 'row-refused',
     turnsRed: 'orders-settle',
     file: 'service/orders/order-worker',
@@ -84,7 +109,10 @@ export const mutants = {
     replace: 'const refusalsMax = Infinity;',
   },
   'group-from-now': {
-    defence: 'a lost group is created from the beginning of the stream',
+    defence: {
+      en: 'a lost group is created from the beginning of the stream',
+      zh: '消费组丢失后，从 Stream 开头重建',
+    },
     trial: 'group-lost',
     turnsRed: 'orders-settle',
     file: 'service/queues/redis-stream-group',
@@ -92,7 +120,10 @@ export const mutants = {
     replace: `'CREATE', orders, orderGroup, '$'`,
   },
   'trimmed-stream': {
-    defence: 'nothing but the acknowledgement removes an order from the stream',
+    defence: {
+      en: 'nothing but the acknowledgement removes an order from the stream',
+      zh: '只有确认（ACK）才把订单移出 Stream',
+    },
     trial: 'workers-away',
     turnsRed: 'orders-settle',
     file: 'lua/sale/purchase.lua',
@@ -100,7 +131,10 @@ export const mutants = {
     replace: `redis.call('XADD', KEYS[3], 'MAXLEN', '1', '*',`,
   },
   'consumers-removed-early': {
-    defence: 'a consumer with pending orders is not removed from the group',
+    defence: {
+      en: 'a consumer with pending orders is not removed from the group',
+      zh: '还有未确认订单的消费者不会被移出消费组',
+    },
     trial: 'worker-stops',
     turnsRed: 'orders-settle',
     file: 'lua/sale/remove-consumers.lua',
@@ -108,7 +142,10 @@ export const mutants = {
     replace: 'isMeant and',
   },
   'no-rollback': {
-    defence: 'every error of a transaction is followed by a rollback',
+    defence: {
+      en: 'every error of a transaction is followed by a rollback',
+      zh: '事务里出任何错都回滚',
+    },
     trial: 'statement-killed',
     turnsRed: 'no-oversell', // The next transaction of its connection commits it.
     file: 'service/connections/mysql',
@@ -116,7 +153,10 @@ export const mutants = {
     replace: 'Promise.resolve().then(',
   },
   'check-in-a-snapshot': {
-    defence: 'one order per user is a unique key, and no SELECT in REPEATABLE READ',
+    defence: {
+      en: 'one order per user is a unique key, and no SELECT in REPEATABLE READ',
+      zh: '一人一单靠唯一键，不靠 REPEATABLE READ 里的 SELECT',
+    },
     trial: 'file-cut-two-at-once',
     turnsRed: 'one-order-per-user',
     file: 'service/orders/record-orders',
@@ -134,7 +174,10 @@ export const mutants = {
       await insert(db, orders, new Set());`,
   },
   'compensates-twice': {
-    defence: 'an order is given back once',
+    defence: {
+      en: 'an order is given back once',
+      zh: '一个订单只归还一次',
+    },
     trial: 'worker-dies-after-dead-letter',
     turnsRed: 'redis-matches-mysql',
     file: 'lua/sale/give-back.lua',
@@ -142,7 +185,10 @@ export const mutants = {
            return 'already-given-back' end`,
   },
   'compensates-unknown': {
-    defence: 'a purchase whose outcome is unknown is not undone',
+    defence: {
+      en: 'a purchase whose outcome is unknown is not undone',
+      zh: '结果不明的下单不撤销',
+    },
     trial: 'answer-late',
     turnsRed: 'redis-matches-mysql',
     file: 'service/inventory/shared/purchase-script',
@@ -158,7 +204,10 @@ export const mutants = {
     }`,
   },
   'claims-only-others': {
-    defence: 'a worker also claims what is pending under its own name',
+    defence: {
+      en: 'a worker also claims what is pending under its own name',
+      zh: 'worker 也认领自己名下未确认的订单',
+    },
     trial: 'batch-fails',
     turnsRed: 'orders-settle',
     file: 'service/queues/shared/stream-reader',
@@ -172,7 +221,10 @@ export const mutants = {
     const answer = ['0-0', claimed];`,
   },
   'sold-out-for-ever': {
-    defence: 'an instance forgets after a second that a voucher is sold out',
+    defence: {
+      en: 'an instance forgets after a second that a voucher is sold out',
+      zh: '实例记住“已售罄”只有一秒',
+    },
     trial: 'stock-comes-back',
     turnsRed: 'responses-match-database',
     file: 'service/inventory/shared/sold-out-memory',
@@ -180,7 +232,10 @@ export const mutants = {
     replace: 'return true;',
   },
   'stock-not-checked': {
-    defence: 'MySQL takes stock only where there is some',
+    defence: {
+      en: 'MySQL takes stock only where there is some',
+      zh: 'MySQL 只在有库存时扣减',
+    },
     trial: 'file-cut-last-unit',
     turnsRed: 'no-oversell',
     file: 'service/orders/record-orders',

@@ -6,10 +6,12 @@ import type { Connections } from '../../service/connections/connections.ts';
 import { type RowDataPacket, select } from '../../service/connections/mysql.ts';
 import type { ShardKeys } from '../../service/connections/sale-keys.ts';
 import { fieldOf } from '../../service/queues/shared/order-fields.ts';
-import { evidenceText } from '../../texts/evidence.ts';
-import type { Lab, Progress } from '../environment/lab.ts';
+import { evidenceTexts } from '../../texts/evidence.ts';
+import { type Bilingual, texts } from '../../texts/texts.ts';
+import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import type { Experiment } from '../stage/experiment.ts';
+import type { Text } from '../stage/result.ts';
 import { type ChangedCopy, changedCopy, checkChange } from './change.ts';
 import { judgeMutants, type MutantResult, type RealRun } from './judge-mutants.ts';
 import { type Mutant, type MutantName, mutants } from './mutants.ts';
@@ -45,7 +47,7 @@ export async function runMutants(
   lab: Lab,
   names: readonly MutantName[],
   signal: AbortSignal,
-  progress: Progress,
+  progress: (text: Text) => void,
 ): Promise<MutantResult[]> {
   checkMutants(names);
   const copies: ChangedCopy[] = [];
@@ -72,7 +74,7 @@ async function playOnReal(
   lab: Lab,
   names: readonly MutantName[],
   signal: AbortSignal,
-  progress: Progress,
+  progress: (text: Text) => void,
 ): Promise<ReadonlyMap<TrialName, Played>> {
   const runs = new Map<TrialName, Played>();
   await lab.ensure(trialShape);
@@ -80,19 +82,39 @@ async function playOnReal(
     signal.throwIfAborted();
     const run = await play(lab, trial, signal);
     runs.set(trial, run);
-    progress(`${trial}, real rung: ${run.verdict} after ${run.seconds.toFixed(1)} s`);
-    if (run.evidence !== '') progress(`  ${run.evidence}`);
+    progress(realLine(trial, run));
   }
   return runs;
 }
 
-function mutantLine({ mutant, fate, violated, seconds, evidence }: MutantResult): string {
+function realLine(trial: TrialName, { verdict, seconds, evidence }: RealRun): Bilingual {
+  const after = seconds.toFixed(1);
+  const { en, zh } = evidence;
+  return {
+    en: `${trial}, real rung: ${verdict} after ${after} s${en && `\n  ${en}`}`,
+    zh: `${trial}，真实方案：${after} s 后${texts.zh.verdicts[verdict]}${zh && `\n  ${zh}`}`,
+  };
+}
+
+function mutantLine({ mutant, fate, violated, seconds, evidence }: MutantResult): Bilingual {
   const { turnsRed } = mutants[mutant];
-  const after = `after ${seconds.toFixed(1)} s`;
-  if (fate === 'red') return `${mutant}: ${turnsRed} is red ${after}`;
-  const seen = violated.length > 0 ? `red: ${violated.join(', ')}` : 'all checks held';
-  if (fate === 'survived') return `${mutant}: SURVIVED, ${turnsRed} is not red ${after} (${seen})`;
-  return `${mutant}: unknown ${after}; ${evidence}`;
+  const after = seconds.toFixed(1);
+  const seen = violated.join(', ');
+  if (fate === 'red')
+    return {
+      en: `${mutant}: ${turnsRed} is red after ${after} s`,
+      zh: `${mutant}：${turnsRed} 在 ${after} s 后变红`,
+    };
+  if (fate === 'unknown')
+    return {
+      en: `${mutant}: unknown after ${after} s; ${evidence.en}`,
+      zh: `${mutant}：${after} s 后仍无法判定；${evidence.zh}`,
+    };
+  const red = { en: seen && `red: ${seen}`, zh: seen && `变红的：${seen}` };
+  return {
+    en: `${mutant}: SURVIVED, ${turnsRed} is not red after ${after} s (${red.en || 'all checks held'})`,
+    zh: `${mutant}：没有变红！${after} s 后 ${turnsRed} 仍然通过（${red.zh || '全部通过'}）`,
+  };
 }
 
 function resultOf(mutant: MutantName, played: Played, real: RealRun): MutantResult {
@@ -102,12 +124,15 @@ function resultOf(mutant: MutantName, played: Played, real: RealRun): MutantResu
   const bad = findings.filter(({ verdict }) => verdict === 'violated');
   const violated = bad.map(({ check }) => check);
   const expected = findings.find(({ check }) => check === mutants[mutant].turnsRed);
-  const evidence = evidenceText('en', ...(expected?.evidence ?? []));
+  const evidence = evidenceTexts(...(expected?.evidence ?? []));
   const fate = expected?.verdict === 'violated' ? 'red' : 'survived';
   return { ...about, fate, violated, evidence };
 }
 
-const neverPlayed: RealRun = { verdict: 'unknown', seconds: 0, evidence: 'it was not played' };
+const neverPlayed: RealRun = {
+  ...{ verdict: 'unknown', seconds: 0 },
+  evidence: { en: 'it was not played', zh: '没有跑' },
+};
 
 interface Played extends RealRun {
   /** Undefined when the moment that decides was not reached. */
@@ -124,13 +149,21 @@ async function play(
   try {
     const { findings, seconds } = await runTrial(lab, name, signal, withinMs);
     const bad = firstNotHeld(findings);
-    const evidence = bad ? `${bad.check}: ${evidenceText('en', ...bad.evidence)}` : '';
+    const evidence = bad ? checkText(bad) : nothing;
     return { verdict: bad?.verdict ?? 'held', seconds, evidence, findings };
   } catch (error) {
     signal.throwIfAborted();
-    const evidence = error instanceof Error ? error.message : String(error);
-    return { verdict: 'unknown', seconds: (performance.now() - startedAt) / 1_000, evidence };
+    const why = error instanceof Error ? error.message : String(error);
+    const seconds = (performance.now() - startedAt) / 1_000;
+    return { verdict: 'unknown', seconds, evidence: { en: why, zh: why } };
   }
+}
+
+const nothing: Bilingual = { en: '', zh: '' };
+
+function checkText({ check, evidence }: TrialFinding): Bilingual {
+  const { en, zh } = evidenceTexts(...evidence);
+  return { en: `${check}: ${en}`, zh: `${check}：${zh}` };
 }
 
 /** Afterwards its orders and its settings are gone. */

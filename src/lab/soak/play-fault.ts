@@ -7,6 +7,7 @@ import type { Fault, Undo } from '../faults/fault.ts';
 import { pauseServer } from '../faults/process.ts';
 import { type Arrival, workerLane } from '../stage/lane-messages.ts';
 import type { Player } from '../stage/player.ts';
+import type { Bilingual, Text } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { isFinal, type Try } from '../workload/steady-purchases.ts';
 import { neededConnections, soakFaultOn, soakFaults } from './soak-faults.ts';
@@ -20,15 +21,15 @@ import {
 } from './steering.ts';
 
 export interface PlayedFault {
-  /** For people: `kill worker api-worker-2 at recorded, sold-out`. */
-  readonly text: string;
+  /** For people: `kill worker at recorded; sold-out`. */
+  readonly text: Bilingual;
   /** The kinds of what was injected: the fault, and what brought about the state. */
   readonly injected: readonly string[];
   /** The cells that were reached. */
   readonly cells: readonly string[];
   readonly forMs: number;
   /** Why a cell was not reached. */
-  readonly missed?: string;
+  readonly missed?: Text;
 }
 
 /** So many orders wait: about half a second of sales. */
@@ -76,7 +77,7 @@ class Injection {
   #voucherId = '';
   #worker: string | undefined;
   #cells: string[] = [];
-  #missed: string | undefined;
+  #missed: Text | undefined;
   #sent: Promise<unknown> = Promise.resolve();
   #free: Promise<unknown> | undefined;
 
@@ -111,10 +112,14 @@ class Injection {
 
   get played(): PlayedFault {
     const { fault, state, checkpoints } = this.#planned.target;
-    const text = `${fault} at ${checkpoints.join(', ')}; ${state}`;
     const missed = this.#missed === undefined ? {} : { missed: this.#missed };
+    const isMissed = this.#missed !== undefined;
+    const text = {
+      en: `${fault} at ${checkpoints.join(', ')}; ${state}${isMissed ? ' (missed)' : ''}`,
+      zh: `${fault}，在 ${checkpoints.join('、')}；${state}${isMissed ? '（错过）' : ''}`,
+    };
     return {
-      text: this.#missed === undefined ? text : `${text} (missed)`,
+      text,
       injected: this.#injected,
       cells: this.#cells,
       forMs: this.#forMs,
@@ -122,7 +127,7 @@ class Injection {
     };
   }
 
-  miss(why: string): void {
+  miss(why: Text): void {
     this.#missed = why;
   }
 
@@ -171,7 +176,10 @@ class Injection {
     const { target } = this.#planned;
     const { fault, state, checkpoints } = target;
     if (this.#reached.length < checkpoints.length)
-      this.miss(`stood only at ${this.#reached.join(', ') || 'none'}`);
+      this.miss({
+        en: `stood only at ${this.#reached.join(', ') || 'none'}`,
+        zh: `只停在：${this.#reached.join('、') || '无'}`,
+      });
     if (this.#reached.length === 0 || !(await this.#isStill(state))) return;
     const place = {
       ...{ lab, instance: this.#instance, worker: this.#worker ?? '' },
@@ -182,7 +190,7 @@ class Injection {
     await this.#stage.rest(this.#forMs);
     const needed = neededConnections(fault);
     if (needed && (await lab.network('proxied').spoiled(needed)) === 0)
-      this.miss(`no connection to ${needed}`);
+      this.miss({ en: `no connection to ${needed}`, zh: `没有到 ${needed} 的连接` });
     else this.#cells = this.#reached.map((checkpoint) => cellName(checkpoint, target));
   }
 

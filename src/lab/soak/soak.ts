@@ -3,12 +3,12 @@
  * other, each while requests stand at the checkpoints that it is about. Then everything is healed,
  * drained and audited.
  */
-import { auditAll, countViolations, findingsOf, textsWhere } from '../drills/audited.ts';
+import { auditAll, countViolations, findingsOf } from '../drills/audited.ts';
 import { judgeUnderFire } from '../drills/under-fire.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { countBy } from '../stage/count-by.ts';
 import type { Experiment } from '../stage/experiment.ts';
-import type { Table } from '../stage/result.ts';
+import type { Bilingual, Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { type PlayedFault, playFault } from './play-fault.ts';
 import { claimIdleMs } from './soak-faults.ts';
@@ -82,8 +82,11 @@ async function playFaults(
       steering.saw(fault.cells);
       for (const cell of fault.cells) seen.add(cell);
       played.push(fault);
-      const cells = `${seen.size} of ${declaredCells.length} cells`;
-      stage.note(`${played.length}. ${cells}: ${fault.text}`);
+      const [number, all] = [played.length, declaredCells.length];
+      stage.note({
+        en: `${number}. ${seen.size} of ${all} cells: ${fault.text.en}`,
+        zh: `${number}. 单元格 ${seen.size}/${all}：${fault.text.zh}`,
+      });
       stage.forgetHistory(); // In an hour it would fill the disk.
       await stage.rest(Math.min(planned.restMs, endMs - performance.now()));
     }
@@ -96,7 +99,7 @@ async function playFaults(
 
 /** Every fault in order, with its cells. */
 const faultTable = (played: readonly PlayedFault[]): Table => ({
-  title: 'Faults in order',
+  title: { en: 'Faults in order', zh: '故障，按先后' },
   isWide: true,
   legend: {
     ms: { en: 'how long the fault lasted', zh: '故障持续的时间' },
@@ -105,17 +108,28 @@ const faultTable = (played: readonly PlayedFault[]): Table => ({
       zh: '为什么不计单元格：故障到来时不是计划的那一刻',
     },
   },
-  head: ['', 'fault', 'ms', 'cells', 'missed because'],
+  head: [
+    ...['', { en: 'fault', zh: '故障' }, 'ms'],
+    ...[
+      { en: 'cells', zh: '单元格' },
+      { en: 'missed because', zh: '错过的原因' },
+    ],
+  ],
   rows: played.map(({ text, forMs, cells, missed = '' }, index) => [
     ...[String(index + 1), text, String(forMs), cells.join(', '), missed],
   ]),
 });
 
 /** @param isGated whether everything must be covered; a short soak cannot do that. */
-export const soakGaps = (coverage: Coverage, isGated: boolean): string[] => [
+export const soakGaps = (coverage: Coverage, isGated: boolean): Bilingual[] => [
   ...(isGated ? coverageGaps(coverage) : []),
-  ...textsWhere([[coverage.seen === 0, 'no fault hit a request at its checkpoint']]),
+  ...(coverage.seen === 0 ? [noHit] : []),
 ];
+
+const noHit: Bilingual = {
+  en: 'no fault hit a request at its checkpoint',
+  zh: '没有一次故障命中停在检查点的请求',
+};
 
 export interface Coverage {
   readonly declared: number;
@@ -148,10 +162,16 @@ export function coverageOf(
 }
 
 /** What a soak that must cover everything lacks. */
-export function coverageGaps({ declared, seen, missing, isFlat, curve }: Coverage): string[] {
-  const gaps = missing.length > 0 ? [`${seen} of ${declared} cells were seen`] : [];
-  if (!isFlat) gaps.push(`the last of ${curve.length} faults still brought new cells`);
-  return gaps;
+export function coverageGaps({ declared, seen, missing, isFlat, curve }: Coverage): Bilingual[] {
+  const unseen = {
+    en: `${seen} of ${declared} cells were seen`,
+    zh: `${declared} 个单元格只见过 ${seen} 个`,
+  };
+  const steep = {
+    en: `the last of ${curve.length} faults still brought new cells`,
+    zh: `${curve.length} 次故障里，最后几次仍带来新单元格`,
+  };
+  return [...(missing.length > 0 ? [unseen] : []), ...(isFlat ? [] : [steep])];
 }
 
 const missingMax = 10;
@@ -167,25 +187,40 @@ const legend = {
   },
   'the tail': {
     en: 'flat: the last faults, a tenth of all and five at least, brought no new cell',
-    zh: 'flat：最后的故障（总数的十分之一，至少五个）没有带来新单元格',
+    zh: '已平：最后的故障（总数的十分之一，至少五次）没有带来新单元格',
   },
 };
+
+const words = {
+  seen: { en: 'seen', zh: '见过' },
+  last: { en: 'the last new one', zh: '最后一个新的' },
+  new: { en: 'new per tenth', zh: '每份新增' },
+  tail: { en: 'the tail', zh: '末尾' },
+  flat: { en: 'flat', zh: '已平' },
+  steep: { en: 'not flat yet', zh: '未平' },
+  unseen: { en: 'not seen', zh: '未见' },
+};
+
+const atFault = (number: number, of: number): Bilingual => ({
+  en: `at fault ${number} of ${of}`,
+  zh: `第 ${number} 次故障（共 ${of} 次）`,
+});
 
 /** For people. */
 export function coverageTable({ declared, seen, curve, missing, isFlat }: Coverage): Table {
   const lastNew = curve.indexOf(curve.at(-1) ?? 0) + 1;
   const more = missing.length - missingMax;
   return {
-    title: 'Coverage',
+    title: { en: 'Coverage', zh: '覆盖率' },
     legend,
-    head: ['cells', ''],
+    head: [{ en: 'cells', zh: '单元格' }, ''],
     rows: [
-      ['seen', `${seen} of ${declared}`],
-      ['the last new one', `at fault ${lastNew} of ${curve.length}`],
-      ['new per tenth', newCells(curve).join(' ')],
-      ['the tail', isFlat ? 'flat' : 'not flat yet'],
-      ...missing.slice(0, missingMax).map((cell) => ['not seen', cell]),
-      ...(more > 0 ? [['not seen', `and ${more} more`]] : []),
+      [words.seen, { en: `${seen} of ${declared}`, zh: `${seen}/${declared}` }],
+      [words.last, atFault(lastNew, curve.length)],
+      [words.new, newCells(curve).join(' ')],
+      [words.tail, isFlat ? words.flat : words.steep],
+      ...missing.slice(0, missingMax).map((cell) => [words.unseen, cell]),
+      ...(more > 0 ? [[words.unseen, { en: `and ${more} more`, zh: `还有 ${more} 个` }]] : []),
     ],
   };
 }
