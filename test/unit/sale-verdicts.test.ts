@@ -149,16 +149,6 @@ describe('a storm', () => {
     ),
   });
 
-  test('has the longest time without a sale, and when it began, in its figures', () => {
-    const later = tried(accepted('2', 'b'), 99);
-    const { figures } = judgeKills({ tries: [later, ...tries, tried(accepted('2', 'b'), 45)] });
-    expect(figures).toEqual({
-      ...{ purchases: 3, requests: 5, sold: 2, recorded: 2, accepted: 2, lost: 0 },
-      ...{ usersWithTwoOrders: 0, unresolved: 0, unsent: 0, unexpected: 0 },
-      ...{ longestGapMs: 54, longestGapAtMs: 26 },
-    });
-  });
-
   const stormOf = (inject: () => Promise<Undo>) => {
     const ended: string[] = [];
     const stage = { signal: new AbortController().signal, inject, lab: { heal: async () => {} } };

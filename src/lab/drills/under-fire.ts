@@ -109,9 +109,6 @@ export interface StormFigures {
   readonly unsent: number;
   /** Answers that a purchase of this storm must never get. */
   readonly unexpected: number;
-  /** The longest time between two sales, and when it began, since the first request. */
-  readonly longestGapMs: number;
-  readonly longestGapAtMs: number;
 }
 
 const expected: readonly string[] = ['sold-out', 'already-ordered', 'not-ready'];
@@ -137,7 +134,6 @@ export function stormFigures(
     unresolved: unresolved(begun, tries).length,
     unsent: purchases.length - begun.length,
     unexpected: tries.filter(isUnexpected([...expected, ...alsoExpected])).length,
-    ...longestGap(tries),
   };
 }
 
@@ -149,22 +145,6 @@ const isUnexpected =
 
 export const sum = (numbers: readonly number[]): number =>
   numbers.reduce((all, each) => all + each, 0);
-
-function longestGap(tries: readonly Try[]): Pick<StormFigures, 'longestGapMs' | 'longestGapAtMs'> {
-  const ms = (nanoseconds = '0') => Number(BigInt(nanoseconds) / 1_000_000n);
-  const start = tries.reduce((first, { sentAt }) => Math.min(first, ms(sentAt)), Infinity);
-  const sales = tries
-    .filter(isSale)
-    .map(({ answeredAt }) => ms(answeredAt) - start)
-    .sort((one, other) => one - other);
-  const gap = { longestGapMs: 0, longestGapAtMs: 0 };
-  for (const [index, at] of sales.slice(1).entries()) {
-    const before = sales[index] ?? at;
-    if (at - before > gap.longestGapMs)
-      Object.assign(gap, { longestGapMs: at - before, longestGapAtMs: before });
-  }
-  return gap;
-}
 
 interface JudgedBy extends Partial<Pick<Reasons, 'broken' | 'missing'>> {
   /** Of the facts, for a caller that has made them. */
