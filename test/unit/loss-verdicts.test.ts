@@ -197,7 +197,9 @@ describe('a fault at a hop of an order', () => {
   test('is held when what was claimed has shown, and says what that was', () => {
     const result = judgeHops([cell('violated', 'violated'), cell('held', 'held')]);
     expect(result).toMatchObject({ verdict: 'held', reasons: [], facts: [] });
-    expect(result.asClaimed).toEqual(['worker-dies on redis-list: order 3 does not exist']);
+    expect(result.asClaimed).toMatchObject([
+      { en: 'worker-dies on redis-list: order 3 does not exist' },
+    ]);
     expect(result.figures).toMatchObject({ hopsPlayed: 2, accepted: 2, neverRecorded: 2 });
   });
 

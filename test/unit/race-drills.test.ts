@@ -129,7 +129,12 @@ describe('a race under load, beside one that went as claimed,', () => {
 
   test('says which claimed violation showed', () => {
     const { asClaimed } = playsVerdict([breaks(), holds()]);
-    expect(asClaimed).toEqual(['stale-promotion on redis-reentrant: user 7 has 2 orders: a, b']);
+    expect(asClaimed).toEqual([
+      {
+        en: 'stale-promotion on redis-reentrant: user 7 has 2 orders: a, b',
+        zh: 'redis-reentrant 上的 stale-promotion：用户 7 有 2 个订单：a, b',
+      },
+    ]);
   });
 });
 

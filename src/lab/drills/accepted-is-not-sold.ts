@@ -18,6 +18,7 @@ import type { Stage } from '../stage/stage.ts';
 import { drillVerdict } from './audited.ts';
 import { allRaces } from './demo-plan.ts';
 import type { Drill } from './drill.ts';
+import { shownViolation } from './race-drill.ts';
 
 export const hops: readonly RaceName[] = [
   'crash-before-publish',
@@ -111,7 +112,6 @@ export function judgeHops(plays: readonly HopPlay[]): Judged {
   const reasonOf = ({ race }: HopPlay) =>
     `${race.race} on ${race.rung}: ${race.verdict}, and the ladder claims ${race.claim}; ${race.evidence}`;
   const isUnknown = ({ race }: HopPlay) => race.verdict === 'unknown';
-  const shown = plays.filter(({ race, hop }) => hop.asClaimed && race.verdict === 'violated');
   const sum = (count: (hop: Hop) => number) => plays.reduce((all, { hop }) => all + count(hop), 0);
   return {
     ...drillVerdict([], {
@@ -119,7 +119,7 @@ export function judgeHops(plays: readonly HopPlay[]): Judged {
       audited: [],
       missing: wrong.filter(isUnknown).map(reasonOf),
     }),
-    asClaimed: shown.map(({ race }) => `${race.race} on ${race.rung}: ${race.evidence}`),
+    asClaimed: plays.map(({ race }) => race).flatMap(shownViolation),
     figures: {
       hopsPlayed: plays.length,
       accepted: sum(({ accepted }) => accepted),

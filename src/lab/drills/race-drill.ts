@@ -24,7 +24,7 @@ import {
 } from '../play/race-verdict.ts';
 import { type RaceName, type Schedule, schedules } from '../play/schedules.ts';
 import { isMissed } from '../stage/place.ts';
-import type { Bilingual, Judged } from '../stage/result.ts';
+import { type Bilingual, evidenceIn, type Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { drillVerdict } from './audited.ts';
@@ -243,7 +243,10 @@ export function playsVerdict(
   const sentences = (of: (play: PlayUnderLoad) => readonly string[]): string[] =>
     plays.flatMap((play) => of(play).map((text) => `${nameOf(play)}: ${text}`));
   const reasons = { broken: sentences(broken), audited: [], missing: sentences(missing) };
-  return { ...drillVerdict([], reasons), asClaimed: sentences(shown) };
+  return {
+    ...drillVerdict([], reasons),
+    asClaimed: plays.map((play) => play.played).flatMap(shownViolation),
+  };
 }
 
 /** Each turns the drill red. */
@@ -289,9 +292,12 @@ function missing(play: PlayUnderLoad): string[] {
   return found;
 }
 
-/** The violations that the ladder claims and that showed. */
-function shown({ played }: PlayUnderLoad): string[] {
-  return played.verdict === 'violated' && played.asClaimed ? [played.evidence] : [];
+/** A violation that the ladder claims and that showed. */
+export function shownViolation(played: PlayedRace): Bilingual[] {
+  const { race, rung, verdict, asClaimed, evidence } = played;
+  if (verdict !== 'violated' || !asClaimed) return [];
+  const zh = evidenceIn('zh', played);
+  return [{ en: `${race} on ${rung}: ${evidence}`, zh: `${rung} 上的 ${race}：${zh}` }];
 }
 
 export function playFigures(plays: readonly PlayUnderLoad[]): Record<string, number> {
