@@ -1,7 +1,9 @@
 /** A line of faults at their times: what it means, and what is said of one that means nothing. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { BreakChoice } from '../../src/lab/by-hand/break-choice.ts';
-import { scriptOf, scriptText } from '../../src/lab/by-hand/fault-script.ts';
+import { FaultRequests } from '../../src/lab/by-hand/fault-requests.ts';
+import { type FaultStep, scriptOf, scriptText } from '../../src/lab/by-hand/fault-script.ts';
+import type { Stage } from '../../src/lab/stage/stage.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 
 const choice: BreakChoice<RungName> = {
@@ -65,4 +67,24 @@ test('what the servers are, and how long it can last, depends on the load', () =
   expectRefusal('296 heal', { arrivals: 'k6' }, 'FAULTS_TOO_LATE');
   expectRefusal('3596 heal', { perSecond: 1 }, 'FAULTS_TOO_LATE');
   expect(read('3595 heal', { perSecond: 1 })).toHaveLength(1);
+});
+
+test('a step waits for its second, and no longer', async () => {
+  let nowMs = 0;
+  let looks = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
+    looks++;
+    return nowMs;
+  });
+  onTestFinished(() => clock.mockRestore());
+  const played: FaultStep[] = [];
+  const stage = { signal: new AbortController().signal } as unknown as Stage;
+  const requests = new FaultRequests(stage, (step) => played.push(step));
+  const ended = requests.playUntil(() => false, read('1.5 end'));
+  nowMs = 1_499;
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(2));
+  expect(played).toEqual([]);
+  nowMs = 1_500;
+  await ended;
+  expect(played).toMatchObject([{ seconds: 1.5, verb: 'end' }]);
 });
