@@ -210,12 +210,13 @@ describe.each(languages)('the slides in %s', (language) => {
   });
 });
 
-test('a page is read as chapters with sections, and code is no heading', () => {
-  const [chapter, ...others] = chaptersOf('# P\n\n## 1. One\n\nWhy?\n\n### Do\n\n    ## no\n\nx\n');
+test('a page is read as chapters with sections, and code begins none', () => {
+  const page = '# P\n\n## 1. One\n\nWhy?\n\n**Do.** Go.\n\n    ## no\n\n**Now.** x\n';
+  const [chapter, ...others] = chaptersOf(page, ['Do', 'Why']);
   expect(others).toEqual([]);
   expect(chapter).toEqual({
     ...{ title: '1. One', intro: '\n\nWhy?\n\n' },
-    sections: new Map([['Do', '\n\n    ## no\n\nx\n']]),
+    sections: new Map([['Do', 'Go.\n\n    ## no\n\n**Now.** x\n']]),
   });
 });
 

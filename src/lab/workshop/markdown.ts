@@ -2,27 +2,29 @@
 import { marked, type Token, type Tokens } from 'marked';
 import { wrap } from '../report/wrap.ts';
 
-/** A `##` heading, what stands below it, and its `###` sections. In Markdown. */
+/** A `##` heading, what stands below it, and its sections. In Markdown. */
 export interface Chapter {
   readonly title: string;
   readonly intro: string;
   readonly sections: ReadonlyMap<string, string>;
 }
 
-export function chaptersOf(markdown: string): Chapter[] {
+/** A section begins with a paragraph that begins with its name: `**Why.**`. */
+export function chaptersOf(markdown: string, names: readonly string[]): Chapter[] {
   const chapters: { title: string; intro: string; sections: Map<string, string> }[] = [];
+  const begin = new RegExp(`^\\*\\*(${names.join('|')})[.。]\\*\\* ?`);
   let section: string | null = null;
   for (const token of marked.lexer(markdown)) {
     const chapter = chapters.at(-1);
+    section = begin.exec(token.raw)?.[1] ?? section;
     if (isHeading(token, 2)) {
       chapters.push({ title: token.text, intro: '', sections: new Map() });
       section = null;
-    } else if (isHeading(token, 3)) {
-      section = token.text;
-      chapter?.sections.set(section, '');
     } else if (chapter && section === null) chapter.intro += token.raw;
-    else if (chapter && section !== null)
-      chapter.sections.set(section, (chapter.sections.get(section) ?? '') + token.raw);
+    else if (chapter && section !== null) {
+      const before = chapter.sections.get(section) ?? '';
+      chapter.sections.set(section, before + token.raw.replace(begin, ''));
+    }
   }
   return chapters;
 }

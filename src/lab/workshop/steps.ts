@@ -63,9 +63,10 @@ export const workshopFile = (name: string, language: Language): string =>
 
 /** Before their commands are played. */
 export const unplayedStepsIn = (language: Language): Omit<Step, 'seen'>[] =>
-  chaptersOf(readFileSync(workshopFile('steps.md', language), 'utf8')).map((chapter) =>
-    stepOf(chapter, language),
-  );
+  chaptersOf(
+    readFileSync(workshopFile('steps.md', language), 'utf8'),
+    Object.values(headings[language]),
+  ).map((chapter) => stepOf(chapter, language));
 
 export function stepsIn(language: Language): Step[] {
   const recorded = readFileSync(workshopFile('seen.txt', language), 'utf8');

@@ -20,7 +20,8 @@ const headings = {
 /** By the name of the exercise: `fence-it`, `bug 3`. */
 export function tasksIn(language: Language): ReadonlyMap<string, Task> {
   const { hints, solution } = headings[language];
-  const chapters = chaptersOf(readFileSync(workshopFile('exercises.md', language), 'utf8'));
+  const page = readFileSync(workshopFile('exercises.md', language), 'utf8');
+  const chapters = chaptersOf(page, [hints, solution]);
   return new Map(
     chapters.flatMap(({ title, intro, sections }) => {
       const [, name, rest] = /^([\w -]+)[:：] ?(.*)$/.exec(title) ?? [];
