@@ -1,7 +1,6 @@
 /** The reference of the API, from its description: docs/api.md. */
 import { z } from 'zod';
 import { describeApi } from '../../service/http/described-api.ts';
-import { markdownTable } from './table.ts';
 
 type Paths = NonNullable<ReturnType<typeof describeApi>['paths']>;
 type Operation = NonNullable<Paths[string]['get']>;
@@ -28,57 +27,53 @@ export function apiMarkdown(): string {
     if (!operation.requestBody) return [];
     const { schema } = Body.parse(operation.requestBody).content['application/json'];
     const name = schema.$ref.split('/').at(-1) ?? '';
-    return fieldRows(Schema.parse(components?.schemas?.[name]));
+    return fieldLines(Schema.parse(components?.schemas?.[name]));
   };
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const operation = item[method];
       if (!operation) return [];
-      const sent = [...parameterRows(operation), ...bodyOf(operation)];
+      const sent = [...parameterLines(operation), ...bodyOf(operation)];
       return [operationMarkdown(`${method.toUpperCase()} ${path}`, operation, sent)];
     }),
   );
   return operations.join('\n\n');
 }
 
-const needed = (isNeeded: boolean): string => (isNeeded ? 'needed' : '');
+const sentLine = (place: string, name: string, isNeeded: boolean, description: string): string =>
+  `- ${place} \`${name}\`${isNeeded ? ', needed' : ''}: ${description}`;
 
-const fieldRows = ({ properties, required }: z.infer<typeof Schema>): string[][] =>
-  Object.entries(properties).map(([name, { description }]) => [
-    ...[`\`${name}\``, 'body', needed(required.includes(name)), description],
-  ]);
+const fieldLines = ({ properties, required }: z.infer<typeof Schema>): string[] =>
+  Object.entries(properties).map(([name, { description }]) =>
+    sentLine('body', name, required.includes(name), description),
+  );
 
 /** That of the path is in the request. */
-const parameterRows = ({ parameters = [] }: Operation): string[][] =>
+const parameterLines = ({ parameters = [] }: Operation): string[] =>
   z
     .array(Parameter)
     .parse(parameters)
     .filter((parameter) => parameter.in !== 'path')
-    .map(({ name, in: place, required, description }) => [
-      ...[`\`${name}\``, place, needed(required), description],
-    ]);
+    .map(({ name, in: place, required, description }) =>
+      sentLine(place, name, required, description),
+    );
 
-function operationMarkdown(
-  request: string,
-  operation: Operation,
-  sent: readonly (readonly string[])[],
-): string {
+/** A list: what is sent, then the answers. */
+function operationMarkdown(request: string, operation: Operation, sent: readonly string[]): string {
   const { summary = '', description = '', operationId = '', security = [] } = operation;
   const token = security.length > 0 ? 'with a token' : 'without a token';
   const usual = new Set(usualCodes(operation));
   const answers = Object.entries(operation.responses ?? {}).flatMap(([status, answer]) => {
     const { description: said } = answer as { description: string };
-    if (!isCodes(said)) return [[status, said]];
+    if (!isCodes(said)) return [`- ${status}: ${said}`];
     const own = said.split(', ').filter((code) => !usual.delete(code));
-    return own.length > 0 ? [[status, own.map((code) => `\`${code}\``).join(', ')]] : [];
+    return own.length > 0 ? [`- ${status}: ${own.map((code) => `\`${code}\``).join(', ')}`] : [];
   });
   if (usual.size > 0) throw new RangeError(`${request} does not answer ${[...usual]}`);
   return [
     `### \`${request}\``,
-    `${summary}: \`${operationId}\`, ${token}.`,
-    description,
-    ...(sent.length > 0 ? [markdownTable([['sent', 'in', '', 'what'], ...sent])] : []),
-    markdownTable([['status', 'answer'], ...answers]),
+    `${summary}: \`${operationId}\`, ${token}. ${description}`,
+    [...sent, ...answers].join('\n'),
   ].join('\n\n');
 }
 
