@@ -1,7 +1,8 @@
-/** The mutants of the locks: each that needs no server turns its test red. */
+/** The mutants of the locks: each has its test, and each that needs no server turns it red. */
+import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { quickMutants } from '../mutants/lock-mutants.ts';
-import { expectRed, testLockMutants } from '../mutants/mutant.ts';
+import { lockMutants, quickMutants } from '../mutants/lock-mutants.ts';
+import { expectRed, testLockMutants, testOf } from '../mutants/mutant.ts';
 
 test.each([
   ['AssertionError: expected 1 to be 2', true],
@@ -14,6 +15,13 @@ test.each([
   const mutant = { name: 'm', file: 'f', find: 'a', turnsRed: 't: t' };
   if (isRed) expectRed(message, mutant);
   else expect(() => expectRed(message, mutant)).toThrow();
+});
+
+test('every mutant has the test that watches it, and most of these are in `npm test`', () => {
+  const files = lockMutants.map((mutant) => testOf(mutant).file);
+  for (const file of files) expect(existsSync(file), file).toBe(true);
+  const short = files.filter((file) => !/^test\/(long|newer)\//.test(file));
+  expect(short.length).toBeGreaterThan(files.length / 2);
 });
 
 testLockMutants(quickMutants);
