@@ -62,10 +62,9 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     [join(root, 'docs', 'api.md')]: { api: apiMarkdown() },
     [join(root, 'docs', 'ladder.md')]: tableParts(),
     [join(root, 'docs', 'races.md')]: {
-      races: raceMarkdown('en'),
+      races: raceMarkdown(),
       ...ordersPart(runsFolder),
     },
-    [join(root, 'docs', 'zh', 'races.md')]: { races: raceMarkdown('zh') },
     ...benchmarkParts(runsFolder),
     [join(root, 'docs', 'course.md')]: courseTables('en'),
     [join(root, 'docs', 'zh', 'course.md')]: courseTables('zh'),

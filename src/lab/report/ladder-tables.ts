@@ -108,17 +108,6 @@ export function ladderText(language: Language = 'en'): string {
   return chapters.map(chapter).join('\n\n');
 }
 
-const heads = {
-  en: {
-    races: ['race', 'what goes wrong', 'on the rung with the bug', 'fixed by'],
-    none: 'none',
-  },
-  zh: {
-    races: ['竞态', '出了什么问题', '有 bug 的方案', '在哪里修好'],
-    none: '没有',
-  },
-} as const satisfies Record<Language, unknown>;
-
 const code = (name: string): string => `\`${name}\``;
 
 /** For docs/ladder.md. */
@@ -163,15 +152,15 @@ export function circumstancesMarkdown(): string {
   return markdownTable([head, ...rows]);
 }
 
-/** For docs/races.md. */
-export function raceMarkdown(language: Language): string {
-  const { races: head, none } = heads[language];
+/** For docs/races.md, in both languages. */
+export function raceMarkdown(): string {
   const rows = raceNames.map((race) => {
     const { title, rung, next }: Schedule = schedules[race];
-    const [shown, by] = next === undefined ? [none, '–'] : [code(rung), code(next)];
-    return [code(race), title[language], shown, by];
+    const fixed = next === undefined ? ['–', '–'] : [code(rung), code(next)];
+    return [code(race), title.en, title.zh, ...fixed];
   });
-  return markdownTable([head, ...rows]);
+  const [shown, by] = ['on the rung with the bug · 有 bug 的方案', 'fixed by · 在哪里修好'];
+  return markdownTable([['race · 竞态', 'what goes wrong', '出了什么问题', shown, by], ...rows]);
 }
 
 /** The races of faults that the drills play, and the claim on each rung: docs/races-played.txt. */
