@@ -151,15 +151,13 @@ export function scoreboardTables({ runs, machine, cells }: Scoreboard): string {
     row.needs.en,
     ...row.outages.map(outageMark),
   ]);
-  const faults = safetyFaults.map(
-    (fault, index) => `${index + 1}. \`${fault}\`: ${faultText(fault)}`,
-  );
+  const faults = safetyFaults.map((fault, index) => `${index + 1} \`${fault}\``);
   return [
     `${countsText(cells)}. ${runs.length > 1 ? 'Each cell is from the newest run that played it:' : 'Played by:'}`,
     runs.map(({ command, time }) => `- \`${command}\` (${time})`).join('\n'),
     '### Is the sale right?',
     legendList(markLegend),
-    faults.join('\n'),
+    wrap(`The columns: ${faults.join(', ')}.`, 120, ''),
     markdownTable([['rung', ...safetyFaults.map((_, index) => String(index + 1))], ...safety]),
     '### Does it sell on?',
     legendList(outageLegend),
