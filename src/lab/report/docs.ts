@@ -17,9 +17,9 @@ import { apiMarkdown } from './api-markdown.ts';
 import { courseTables } from './course-tables.ts';
 import { exportsMarkdown, libraryEntries } from './export-table.ts';
 import {
+  chaptersMarkdown,
   circumstancesMarkdown,
-  ladderInChinese,
-  ladderMarkdown,
+  ladderFile,
   playedText,
   promisesMarkdown,
   raceMarkdown,
@@ -82,7 +82,8 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
 export const wholeFiles = (): Record<string, string> => ({
   [join(root, 'docs', 'openapi.json')]: `${JSON.stringify(describeApi(), null, 1)}\n`,
   [join(root, 'docs', 'races-played.txt')]: playedText(),
-  [join(root, 'docs', 'zh', 'ladder.txt')]: ladderInChinese(),
+  [join(root, 'docs', 'ladder.txt')]: ladderFile('en'),
+  [join(root, 'docs', 'zh', 'ladder.txt')]: ladderFile('zh'),
 });
 
 /** The whole output of the newest run of each benchmark, and of the conformance of locks. */
@@ -121,7 +122,7 @@ const headline = (results: readonly RunResult[], language: Language): Parts =>
 
 /** The tables of docs/ladder.md. */
 export const tableParts = (): Parts => ({
-  ladder: ladderMarkdown(),
+  ladder: chaptersMarkdown(),
   promises: promisesMarkdown(),
   circumstances: circumstancesMarkdown(),
 });

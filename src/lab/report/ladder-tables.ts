@@ -110,21 +110,27 @@ export function ladderText(language: Language = 'en'): string {
 
 const code = (name: string): string => `\`${name}\``;
 
-/** For docs/ladder.md. */
-export function ladderMarkdown(): string {
-  const cells = ladderRows().map((row) => [
-    row.chapter,
-    code(row.rung),
-    row.idea,
-    row.instances,
-    claimText(row, '<br>'),
-  ]);
-  return markdownTable([['ch', 'rung', 'what it does', 'instances', 'claim'], ...cells]);
+/** For docs/ladder.md: the rungs by chapter, and on how many instances each runs. */
+export function chaptersMarkdown(): string {
+  const chapters = [...Map.groupBy(ladderRows(), ({ chapter }) => chapter)];
+  const rows = chapters.map(([chapter, all]) => {
+    const on = (isOne: boolean) => all.filter(({ instances }) => (instances === 1) === isOne);
+    const names = (isOne: boolean) => on(isOne).map(({ rung }) => code(rung));
+    const { en, zh } = texts;
+    const title = `${chapter} ${en.chapters[chapter]} · ${zh.chapters[chapter]}`;
+    return [title, names(true).join(', '), names(false).join(', ')];
+  });
+  return markdownTable([['chapter', 'on one instance', 'on four instances'], ...rows]);
 }
 
-/** For docs/zh/ladder.txt. */
-export const ladderInChinese = (): string =>
-  `每个方案：名字、做法、预期（保证什么，或者在哪种故障场景下违反哪条承诺）。\n\n${ladderText('zh')}\n`;
+/** For docs/ladder.txt and docs/zh/ladder.txt. */
+export const ladderFile = (language: Language): string =>
+  `${ladderFileHeads[language]}\n\n${ladderText(language)}\n`;
+
+const ladderFileHeads = {
+  en: 'Each rung: its name, what it does, and its claim: what it holds, or what breaks it.',
+  zh: '每个方案：名字、做法、预期（保证什么，或者在哪种故障场景下违反哪条承诺）。',
+} as const satisfies Record<Language, string>;
 
 /** For docs/ladder.md, in both languages. */
 export function promisesMarkdown(): string {
