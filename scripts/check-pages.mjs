@@ -5,14 +5,18 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import './on-node.mjs';
 
-const pages = ['workshop/steps', 'workshop/exercises', 'workshop/README', 'course'].map(
-  (name) => `docs/${name}.md`,
-);
+const pages = [
+  'workshop/steps',
+  'workshop/exercises',
+  'workshop/README',
+  'course',
+  'zh/course',
+].map((name) => `docs/${name}.md`);
 const isPlay = /^(race|run|trial|erratum) \S/; // A name alone is a mention.
 
 const commands = pages.flatMap((page) =>
   [...readFileSync(page, 'utf8').matchAll(/npx lockstep ([^`\n]*?)(?= {2,}#|`|\n|<br>)/g)]
-    .map(([, words]) => words.trim())
+    .map(([, words]) => words.replace(' --language zh', '').trim())
     .filter((words) => isPlay.test(words)),
 );
 const word = process.argv[2] ?? '';

@@ -1,6 +1,6 @@
 /**
  * The tables of docs/course.md, in both languages, from one file: docs/data/course.json. A row is
- * in both, so no language lacks one.
+ * in both, so no language lacks one. The steps alone are in the words of the notes: in Chinese.
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -12,9 +12,10 @@ const Cell = z.union([z.string(), z.object({ en: z.string(), zh: z.string() })])
 const Tables = z.record(z.string(), z.array(z.array(Cell)));
 const file = new URL('../../../docs/data/course.json', import.meta.url);
 
-/** @returns by name, all of them */
+/** @returns by name, all that the page of this language has */
 export function courseTables(language: Language): Record<string, string> {
-  const tables = Tables.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const { steps, ...others } = Tables.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const tables = language === 'zh' && steps ? { steps, ...others } : others;
   const made = Object.entries(tables).map(([name, rows]) => [
     name,
     markdownTable(rows.map((row) => row.map((cell) => cellIn(language, cell)))),

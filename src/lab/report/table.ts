@@ -58,14 +58,13 @@ export function legendLines(
   return meanings.map(([name, means]) => wrap(padded(name, width) + means, 79, ' '.repeat(width)));
 }
 
-export const tableMarkdown = (table: Table): string =>
-  [
-    `${textIn('en', table.title)}:`,
-    markdownTable(
-      [table.head, ...table.rows].map((row) => row.map((cell) => cellText('en', cell))),
-    ),
-    ...meaningsOf(table, 'en').map(([name, means]) => `- \`${name}\`: ${means}`),
-  ].join('\n\n');
+/** Below it, a list of what its columns say. */
+export function tableMarkdown(table: Table): string {
+  const rows = [table.head, ...table.rows].map((row) => row.map((cell) => cellText('en', cell)));
+  const meanings = meaningsOf(table, 'en').map(([name, means]) => `- \`${name}\`: ${means}`);
+  const parts = [`${textIn('en', table.title)}:`, markdownTable(rows)];
+  return [...parts, ...(meanings.length > 0 ? [meanings.join('\n')] : [])].join('\n\n');
+}
 
 /** Escapes what would end a cell: a bar, or a line break. */
 const escaped = (cell: string | number): string =>
