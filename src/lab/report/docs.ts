@@ -15,7 +15,6 @@ import { type Result, type Table, textIn } from '../stage/result.ts';
 import { cellText } from '../stage/table.ts';
 import { apiMarkdown } from './api-markdown.ts';
 import { courseTables } from './course-tables.ts';
-import { exportsMarkdown, libraryEntries } from './export-table.ts';
 import {
   chaptersMarkdown,
   circumstancesMarkdown,
@@ -69,10 +68,7 @@ export function generatedParts(runsFolder: string): Record<string, Parts> {
     [join(root, 'docs', 'course.md')]: courseTables('en'),
     [join(root, 'docs', 'zh', 'course.md')]: courseTables('zh'),
     [join(root, 'docs', 'drills.md')]: { drills: drillList(), ...drillParts(runsFolder) },
-    [join(root, 'docs', 'library.md')]: {
-      ...exportParts(),
-      ...conformancePart(runsFolder),
-    },
+    [join(root, 'docs', 'library.md')]: conformancePart(runsFolder),
     [join(root, 'docs', 'proof.md')]: mutantPart(runsFolder),
     [join(root, 'docs', 'scoreboard.md')]: scoreboardPart(runsFolder),
   };
@@ -126,10 +122,6 @@ export const tableParts = (): Parts => ({
   promises: promisesMarkdown(),
   circumstances: circumstancesMarkdown(),
 });
-
-/** The tables of docs/library.md. */
-export const exportParts = (): Parts =>
-  Object.fromEntries(libraryEntries.map((entry) => [entry, exportsMarkdown(entry)]));
 
 /** Its table, its legend and where it was measured; the evidence of each mark is in the file. */
 function conformancePart(runsFolder: string): Parts {
