@@ -27,9 +27,10 @@ const terms: readonly [says: string, not: RegExp][] = [
   ['丢了锁数据的主节点', /失忆|空着重启/],
 ];
 
-const files = globSync(['src/**/*.{ts,tsx}', 'docs/{glossary.md,zh/**/*.md}', 'README.zh-CN.md'], {
-  cwd: root,
-});
+const files = globSync(
+  ['{src,examples}/**/*.{ts,tsx}', 'docs/{glossary.md,zh/**/*.md}', 'README.zh-CN.md'],
+  { cwd: root },
+);
 
 test.each(terms)('in Chinese it is %s', (_, not) => {
   for (const file of files) {

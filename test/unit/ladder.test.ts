@@ -130,7 +130,8 @@ describe.each(rungNames)('the rung %s', (name) => {
   test('claims what a rush breaks on one instance and on four, and to hold everything else', () => {
     const [onOne, onFour] = brokenByRush[name] ?? [[], []];
     const claimed = ([1, 4] as const).map((instances) => claimOf(row, instances));
-    expect(claimed.map(({ breaks }) => breaks.map(({ check }) => check))).toEqual([onOne, onFour]);
+    const broken = claimed.map(({ breaks }) => breaks.map(({ check }) => check));
+    expect(broken, 'its row of `brokenByRush`, in this file').toEqual([onOne, onFour]);
     const verdicts = [onOne, onFour].map(({ length }) => (length > 0 ? 'violated' : 'held'));
     expect(claimed.map(({ verdict }) => verdict)).toEqual(verdicts);
   });

@@ -34,7 +34,7 @@ test('the run in docs/proof.md has a row for each, with its defence, fault and c
     ([name, { defence, trial, turnsRed }]) =>
       `| \`${name}\` | ${defence.en} | ${trials[trial as TrialName].fault.en} | ${turnsRed}`,
   );
-  expect(rows).toEqual(wanted);
+  expect(rows, 'npx lockstep mutants && npx lockstep docs').toEqual(wanted);
 });
 
 test('a text that is missing, or there twice, is refused; its line breaks are free', () => {

@@ -11,7 +11,7 @@ const users = 400;
 export const forgottenScripts: Drill = {
   about: {
     en: 'Redis forgets its scripts while lua-stream sells: nobody may notice',
-    zh: 'lua-stream 销售期间 Redis 忘记所有脚本：没有人应该察觉',
+    zh: 'lua-stream 秒杀期间 Redis 忘记所有脚本：应该没有人察觉',
   },
   takesMinutes: 0.5,
   async play(stage, { seed }) {
