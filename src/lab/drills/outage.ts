@@ -1,7 +1,7 @@
 /**
- * Outages, one after the other, while a rung sells: each is played, and
- * watched until all is as before. A drill has a row for each outage: what happens, and how it must
- * look (`expectations.ts`).
+ * Outages, one after the other, while a rung sells: each is played, and watched until all is as
+ * before. A drill has a row for each outage: what happens, and how it must look
+ * (`expectations.ts`).
  */
 
 import { readFileSync } from 'node:fs';

@@ -320,8 +320,8 @@ export class Lab {
   }
 
   /**
-   * Undoes every fault by hand, in processes, disks, clocks, networks and data. Resolves when every
-   * server answers and every instance is ready.
+   * Mends what nobody undid: processes, disks, clocks, networks, data, and the settings of the
+   * database. Resolves when every server answers and every instance is ready.
    */
   async heal(): Promise<void> {
     await this.#healStores();
