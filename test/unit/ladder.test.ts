@@ -16,11 +16,12 @@ import { saleKeys } from '../../src/service/connections/sale-keys.ts';
 import type { CheckName, Verdict } from '../../src/service/domain.ts';
 import { type Claim, claimOf } from '../../src/service/ladder/claims.ts';
 import { openRung } from '../../src/service/ladder/open-rung.ts';
-import { type Break, circumstances, type Rung, rung } from '../../src/service/ladder/rung.ts';
+import { type Break, circumstances, type Rung } from '../../src/service/ladder/rung.ts';
 import {
   allowedRungs,
   isRungName,
   type RungName,
+  rung,
   rungNamed,
   rungNames,
 } from '../../src/service/ladder/rungs.ts';

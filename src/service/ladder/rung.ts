@@ -1,7 +1,6 @@
 /** A row of the ladder: a lock, an inventory, perhaps a queue, and what breaks it. */
 import type { Connections } from '../connections/connections.ts';
 import type { CheckName, Scope } from '../domain.ts';
-import { checkThenInsert } from '../inventory/check-then-insert.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { Lock } from '../locks/lock.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
@@ -123,20 +122,3 @@ export interface Rung {
   readonly pauses: readonly string[];
   readonly breaks: readonly Break[];
 }
-
-const defaults = {
-  lockInside: false,
-  scope: 'user',
-  queueServer: 'redis-main',
-  inventory: (connections) => checkThenInsert(connections.mysql()),
-  instances: 4,
-  rails: false,
-  onePerUser: true,
-  pauses: [],
-  breaks: [],
-} as const satisfies Partial<Rung>;
-
-type Row = Pick<Rung, 'chapter'> & Partial<Rung>;
-
-/** A row of the table: what it leaves out is the default. */
-export const rung = (row: Row): Rung => ({ ...defaults, ...row });

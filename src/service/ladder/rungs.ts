@@ -9,6 +9,7 @@ import { waitsForReplicas } from '../config.ts';
 import type { Connections } from '../connections/connections.ts';
 import { serviceError } from '../errors.ts';
 import { bypassedTransaction } from '../inventory/bypassed-transaction.ts';
+import { checkThenInsert } from '../inventory/check-then-insert.ts';
 import { claimThenQueue } from '../inventory/claim-then-queue.ts';
 import { fencedInsert } from '../inventory/fenced-insert.ts';
 import { lockInsideTransaction } from '../inventory/lock-inside-transaction.ts';
@@ -50,14 +51,7 @@ import { redisPubsubQueue } from '../queues/redis-pubsub.ts';
 import { redisStreamQueue } from '../queues/redis-stream.ts';
 import { redisStreamGroupQueue } from '../queues/redis-stream-group.ts';
 import type { Reason } from './reasons.ts';
-import {
-  type Break,
-  type Circumstance,
-  type InventoryFactory,
-  type InventoryParts,
-  type Rung,
-  rung,
-} from './rung.ts';
+import type { Break, Circumstance, InventoryFactory, InventoryParts, Rung } from './rung.ts';
 
 const endlessLock = ({ config }: Connections) => ({ answerMs: config.LOCK_ANSWER_MS });
 const timedLock = ({ config }: Connections) => ({
@@ -232,6 +226,23 @@ const queued = {
 
 const oneInstance = { instances: 1 } as const;
 const manyPerUser = { scope: 'voucher', onePerUser: false } as const;
+
+/** What a row leaves out. */
+const defaults = {
+  lockInside: false,
+  scope: 'user',
+  queueServer: 'redis-main',
+  inventory: (connections) => checkThenInsert(connections.mysql()),
+  instances: 4,
+  rails: false,
+  onePerUser: true,
+  pauses: [],
+  breaks: [],
+} as const satisfies Partial<Rung>;
+
+type Row = Pick<Rung, 'chapter'> & Partial<Rung>;
+
+export const rung = (row: Row): Rung => ({ ...defaults, ...row });
 
 export const ladder = {
   'read-then-write': rung({
