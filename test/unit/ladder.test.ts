@@ -282,6 +282,14 @@ describe.each(raceNames)('the race %s', (name) => {
     expect(claimOn(rungNamed(next), schedule)).toBe('held');
   });
 
+  test('has two lanes of one user, where its rung claims that a user has two orders', () => {
+    const { rung: buggy, under, lanes }: Schedule = schedules[name];
+    const claims = rungNamed(buggy).breaks.filter((each) => each.under === under);
+    if (!claims.some(({ check }) => check === twice)) return;
+    const users = Object.values(lanes);
+    expect(new Set(users).size, 'users').toBeLessThan(users.length);
+  });
+
   test('is played in the demo on its rung and on the next one', () => {
     const played = shortRaces.filter(({ race }) => race === name);
     const { rung, next = [] } = schedule;
