@@ -208,7 +208,7 @@ interface AuditedSale extends AnsweredSale {
   readonly audited: Audited;
 }
 
-interface Found extends AuditedFinding {
+interface BreakFinding extends AuditedFinding {
   readonly rung: RungName;
   readonly isClaimed: boolean;
   readonly text: Bilingual;
@@ -279,7 +279,7 @@ const digits = (count: number): string => count.toLocaleString('en-US');
 /** What became of its promises, and of its orders. */
 function conclusionOf(
   { rung, audited: { facts } }: AuditedSale,
-  found: readonly Found[],
+  found: readonly BreakFinding[],
 ): Bilingual {
   const named = (wanted: Verdict) =>
     found
@@ -307,7 +307,11 @@ const forgets = /^(flush redis-main|restart redis-main empty|promote the replica
 const forgotten = ['no-lost-orders', 'responses-match-database', 'redis-matches-mysql'] as const;
 
 /** @param isNamed the rung stands before each sentence */
-function foundIn({ rung, audited }: AuditedSale, isNamed: boolean, isForgotten: boolean): Found[] {
+function foundIn(
+  { rung, audited }: AuditedSale,
+  isNamed: boolean,
+  isForgotten: boolean,
+): BreakFinding[] {
   const isInRedis = rungNamed(rung).queueServer === 'redis-main';
   const claimed = [...checksThatBreak(rung), ...(isForgotten && isInRedis ? forgotten : [])];
   return findingsOf(audited).map((each) => ({

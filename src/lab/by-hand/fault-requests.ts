@@ -26,7 +26,7 @@ import { type FaultStep, scriptText } from './fault-script.ts';
 
 const lookEveryMs = 50;
 
-interface Done {
+interface UnmendedFault {
   readonly server: string;
   /** Of the fault. */
   readonly name: string;
@@ -41,7 +41,7 @@ const stepText = (step: FaultStep, { en, zh }: Bilingual): Bilingual => ({
 export class FaultRequests {
   readonly #stage: Stage;
   /** Not mended yet, in order. */
-  readonly #done: Done[] = [];
+  readonly #done: UnmendedFault[] = [];
   readonly #record: (step: FaultStep) => void;
   readonly #beganMs = performance.now();
 
@@ -152,7 +152,7 @@ export class FaultRequests {
   }
 
   /** The service starts another one by itself: then the fault is over. */
-  async #untilReplaced(done: Done): Promise<void> {
+  async #untilReplaced(done: UnmendedFault): Promise<void> {
     const isMended = await done.undo().then(
       () => true,
       () => false, // The next mending tries it again.

@@ -38,7 +38,7 @@ export function watchSale(
       if (outcome === 'refused') refusedBecause[reason] = (refusedBecause[reason] ?? 0) + 1;
     }
   };
-  let reading: Promise<Recorded | null> | undefined;
+  let reading: Promise<RecordedCounts | null> | undefined;
   /** One at a time: MySQL may stand still. */
   const read = () => {
     reading ??= readRecorded(stage, voucherId)
@@ -81,15 +81,15 @@ export function watchSale(
 }
 
 /** Of the orders that were accepted before the stores were read; unknown while one is away. */
-function nowhere(accepted: number, { depth }: QueueDepth, recorded: Recorded | null) {
+function nowhere(accepted: number, { depth }: QueueDepth, recorded: RecordedCounts | null) {
   if (!recorded) return {};
   const { recorded: rows = 0, dead = 0 } = recorded;
   return { nowhere: Math.max(0, accepted - depth - rows - dead) };
 }
 
-type Recorded = Pick<SaleCounts, 'recorded' | 'twice' | 'dead'>;
+type RecordedCounts = Pick<SaleCounts, 'recorded' | 'twice' | 'dead'>;
 
-async function readRecorded({ connections }: Stage, voucherId: string): Promise<Recorded> {
+async function readRecorded({ connections }: Stage, voucherId: string): Promise<RecordedCounts> {
   const [rows] = await connections.mysql().query<RowDataPacket[]>(
     `SELECT status, COUNT(*) AS orders, COUNT(DISTINCT user_id) AS users
      FROM orders WHERE voucher_id = ? GROUP BY status`,

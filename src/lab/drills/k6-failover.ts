@@ -19,7 +19,7 @@ import { playStorm, type StormFault } from './under-fire.ts';
 const rung = 'lua-stream';
 const secondsMin = 10;
 
-interface Planned {
+interface TimedFault {
   readonly fault: Fault;
   /** Nobody can buy meanwhile. */
   readonly isAway?: true;
@@ -29,7 +29,7 @@ interface Planned {
 }
 
 /** The seed decides which instance is killed. */
-const plan = (seed: number): readonly Planned[] => [
+const plan = (seed: number): readonly TimedFault[] => [
   { fault: stopServer('redis-main'), atShare: 0.1, forMs: 3_000, isAway: true },
   { fault: pauseServer('redis-main'), atShare: 0.4, forMs: 3_000, isAway: true },
   { fault: killServer(`api-${1 + (seed % defaultShape.instances)}`), atShare: 0.65, forMs: 0 },
@@ -61,7 +61,7 @@ export const k6Failover: Drill = {
 };
 
 /** Each fault at its moment, or right after the one before. */
-function* faultsAt(planned: readonly Planned[], loadMs: number): Generator<StormFault> {
+function* faultsAt(planned: readonly TimedFault[], loadMs: number): Generator<StormFault> {
   const beganMs = performance.now();
   for (const { fault, atShare, forMs } of planned) {
     const afterMs = beganMs + atShare * loadMs - performance.now();
@@ -71,7 +71,7 @@ function* faultsAt(planned: readonly Planned[], loadMs: number): Generator<Storm
 
 /** A fault that was not played, or that refused nobody, has shown nothing. */
 export const missedFaults = (
-  planned: readonly Pick<Planned, 'fault' | 'isAway'>[],
+  planned: readonly Pick<TimedFault, 'fault' | 'isAway'>[],
   attempts: readonly K6Attempt[],
   played: readonly Injected[],
 ): string[] =>

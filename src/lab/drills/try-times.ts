@@ -9,15 +9,18 @@ export const isSale = ({ outcome }: Pick<Attempt, 'outcome'>): boolean => outcom
 /** By the clock of the tries. */
 export const now = (): bigint => process.hrtime.bigint();
 
-type Sent = Pick<Attempt, 'sentAt'>;
+type SentRequest = Pick<Attempt, 'sentAt'>;
 
-export const sentAt = ({ sentAt = '0' }: Sent): bigint => BigInt(sentAt);
+export const sentAt = ({ sentAt = '0' }: SentRequest): bigint => BigInt(sentAt);
 export const answeredAt = ({ answeredAt = '0' }: Pick<Attempt, 'answeredAt'>): bigint =>
   BigInt(answeredAt);
 
 /** From `from` on, and before `to`. */
-export const sentBetween = <T extends Sent>(tries: readonly T[], from: bigint, to: bigint): T[] =>
-  tries.filter((each) => sentAt(each) >= from && sentAt(each) < to);
+export const sentBetween = <T extends SentRequest>(
+  tries: readonly T[],
+  from: bigint,
+  to: bigint,
+): T[] => tries.filter((each) => sentAt(each) >= from && sentAt(each) < to);
 
 /** A purchase that was sent at this moment or later was accepted. */
 export const salesSince = <T extends Attempt>(tries: readonly T[], since: bigint): T[] =>

@@ -74,7 +74,7 @@ const purchaseOf = ({ instance, userId, orderId }: HistoryEvent): PurchaseAtLock
   orderId,
 });
 
-type Found = LockKey & { readonly createdBy: bigint };
+type LockNode = LockKey & { readonly createdBy: bigint };
 
 /**
  * The locks that are nodes in ZooKeeper: the first node of a folder is the owner's. The oldest
@@ -92,7 +92,7 @@ export async function zookeeperLocks(
     .sort((one, other) => Number(one.createdBy - other.createdBy));
 }
 
-async function ownerOf(session: ZookeeperSession, resource: string): Promise<Found | null> {
+async function ownerOf(session: ZookeeperSession, resource: string): Promise<LockNode | null> {
   const [owner, ...waiting] = inTurn(await namesIn(session, nodesOf(resource)));
   if (owner === undefined) return null;
   const transaction = await createdBy(session, `${nodesOf(resource)}/${owner}`);

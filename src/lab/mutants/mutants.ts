@@ -7,7 +7,7 @@ import type { Change } from './change.ts';
 import type { TrialCheck } from './run-trial.ts';
 import type { TrialName } from './trials.ts';
 
-interface Defended {
+interface Defence {
   /** The defence that is removed, for people. */
   readonly defence: Bilingual;
   /** The fault that the defence is for. */
@@ -16,7 +16,7 @@ interface Defended {
 }
 
 /** A change of the code, or of settings of redis-main before the trial. */
-export type Mutant = Defended & (Change | { readonly redis: Readonly<Record<string, string>> });
+export type Mutant = Defence & (Change | { readonly redis: Readonly<Record<string, string>> });
 
 export const mutants = {
   'no-claim-loop': {

@@ -75,8 +75,8 @@ async function playOnReal(
   names: readonly MutantName[],
   signal: AbortSignal,
   progress: (text: Text) => void,
-): Promise<ReadonlyMap<TrialName, Played>> {
-  const runs = new Map<TrialName, Played>();
+): Promise<ReadonlyMap<TrialName, TrialRun>> {
+  const runs = new Map<TrialName, TrialRun>();
   await lab.ensure(trialShape);
   for (const trial of new Set(names.map((name) => mutants[name].trial))) {
     signal.throwIfAborted();
@@ -117,7 +117,7 @@ function mutantLine({ mutant, fate, violated, seconds, evidence }: MutantResult)
   };
 }
 
-function resultOf(mutant: MutantName, played: Played, real: RealRun): MutantResult {
+function resultOf(mutant: MutantName, played: TrialRun, real: RealRun): MutantResult {
   const { findings, seconds } = played;
   const about = { mutant, seconds, real };
   if (!findings) return { ...about, fate: 'unknown', violated: [], evidence: played.evidence };
@@ -134,7 +134,7 @@ const neverPlayed: RealRun = {
   evidence: { en: 'it was not played', zh: '没有跑' },
 };
 
-interface Played extends RealRun {
+interface TrialRun extends RealRun {
   /** Undefined when the moment that decides was not reached. */
   readonly findings?: readonly TrialFinding[];
 }
@@ -144,7 +144,7 @@ async function play(
   name: TrialName,
   signal: AbortSignal,
   withinMs: number = settlesWithinMs.usually,
-): Promise<Played> {
+): Promise<TrialRun> {
   const startedAt = performance.now();
   try {
     const { findings, seconds } = await runTrial(lab, name, signal, withinMs);
@@ -172,7 +172,7 @@ async function playMutant(
   name: MutantName,
   copies: ChangedCopy[],
   signal: AbortSignal,
-): Promise<Played> {
+): Promise<TrialRun> {
   const mutant: Mutant = mutants[name];
   const copy = 'file' in mutant ? changedCopy(name, mutant) : undefined;
   if (copy) copies.push(copy);

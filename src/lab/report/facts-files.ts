@@ -8,17 +8,17 @@ import type { Facts } from '../../service/audit/facts.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
 import type { StageEvent } from '../stage/events.ts';
 
-interface Judged {
+interface WithFacts {
   readonly facts: Facts;
 }
 
-export const withoutFacts = <Kind extends Judged>({
+export const withoutFacts = <Kind extends WithFacts>({
   facts: _,
   ...rest
 }: Kind): Omit<Kind, 'facts'> => rest;
 
 /** Files by name, for `writeFolder`. */
-export function factsFiles(judged: readonly Judged[]): Record<string, unknown> {
+export function factsFiles(judged: readonly WithFacts[]): Record<string, unknown> {
   const events = judged.flatMap(({ facts }) => facts.history ?? []);
   return {
     'facts.json': judged.map(({ facts: { history: _, ...facts } }) => facts),

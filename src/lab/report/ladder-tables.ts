@@ -51,7 +51,7 @@ export function claimText(
   return claims[language].breaks([...circumstancesOf]).join(between);
 }
 
-type Broken = readonly (readonly [broken: string, under: readonly Circumstance[]])[];
+type BrokenPromises = readonly (readonly [broken: string, under: readonly Circumstance[]])[];
 
 const brokenInChinese: Readonly<Record<CheckName, string>> = {
   'no-oversell': '超卖',
@@ -70,7 +70,7 @@ const claims = {
   en: {
     holds: (promises: readonly CheckName[]) => `holds ${promises.join(', ')}`,
     broken: (checks: readonly CheckName[]) => checks.join(', '),
-    breaks: (all: Broken) =>
+    breaks: (all: BrokenPromises) =>
       all.map(
         ([broken, under], place) =>
           `${place === 0 ? 'breaks ' : ''}${broken} under ${under.join(', ')}`,
@@ -81,7 +81,7 @@ const claims = {
       `保证${promises.map((name) => texts.zh.checks[name]).join('、')}`,
     broken: (checks: readonly CheckName[]) =>
       checks.map((name) => brokenInChinese[name]).join('、'),
-    breaks: (all: Broken) =>
+    breaks: (all: BrokenPromises) =>
       all.map(
         ([broken, under]) =>
           `${broken}：${under.map((name) => texts.zh.circumstances[name]).join('；')}`,

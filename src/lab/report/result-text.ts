@@ -10,14 +10,14 @@ import { wrap } from './wrap.ts';
 
 const reasonsMax = 10;
 
-type Shown = Pick<
+type ShownResult = Pick<
   Result,
   'verdict' | 'reasons' | 'asClaimed' | 'figures' | 'tables' | 'faults' | 'hints' | 'conclusions'
 >;
 
 /** @param loads what each cost its buyers */
 export function resultText(
-  result: Shown,
+  result: ShownResult,
   language: Language = 'en',
   loads: readonly LoadCost[] = [],
 ): string {
@@ -45,7 +45,7 @@ export function resultText(
 /** The same as Markdown, in English. @param loads what each cost its buyers */
 export function resultMarkdown(
   command: string,
-  result: Omit<Shown, 'faults' | 'hints'>,
+  result: Omit<ShownResult, 'faults' | 'hints'>,
   loads: readonly LoadCost[] = [],
 ): string {
   const { verdict, reasons, asClaimed = [], conclusions = [], figures, tables = [] } = result;

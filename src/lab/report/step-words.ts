@@ -8,11 +8,11 @@ import { schedules } from '../play/schedules.ts';
 import type { PlayedStep } from '../stage/events.ts';
 import { nameOfPlace } from '../stage/place.ts';
 
-type Shown = Pick<RaceResult, 'race' | 'rung' | 'verdict'>;
+type ShownRace = Pick<RaceResult, 'race' | 'rung' | 'verdict'>;
 
 export function stepWords(
   { place, says, asPlanned }: PlayedStep,
-  { race, rung, verdict }: Shown,
+  { race, rung, verdict }: ShownRace,
   language: Language,
 ): string {
   const name = nameOfPlace(place);

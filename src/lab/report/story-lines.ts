@@ -22,9 +22,9 @@ export const storyOf = ({ rung, instances, balancer, retries }: Shape): StoryNam
       retries === 0,
   );
 
-type Told = readonly [name: StoryName, result: RunResult];
+type StoryRow = readonly [name: StoryName, result: RunResult];
 
-const storyColumns: readonly Column<Told>[] = [
+const storyColumns: readonly Column<StoryRow>[] = [
   ['', ([name]) => ({ en: texts.en.story[name].title, zh: texts.zh.story[name].title })],
   [{ en: 'sold', zh: '卖出' }, ([, { orders }]) => orders, 5],
   [
@@ -36,12 +36,12 @@ const storyColumns: readonly Column<Told>[] = [
 ];
 const layout = { textColumns: 1, endsInText: true } as const;
 
-const tableOfStory = (rows: readonly Told[]): Table => tableOf('', rows, storyColumns, layout);
+const tableOfStory = (rows: readonly StoryRow[]): Table => tableOf('', rows, storyColumns, layout);
 
 /** What the README shows first: the rows whose runs are there. */
 export const headlineTable = (results: readonly RunResult[]): Table =>
   tableOfStory(
-    storyNames.flatMap((name): Told[] => {
+    storyNames.flatMap((name): StoryRow[] => {
       const result = results.find((each) => storyOf(each) === name);
       return result ? [[name, result]] : [];
     }),

@@ -77,12 +77,12 @@ const links = (language: Language) => {
   return html`<a href="/">Lockstep</a> <a href="/workshop?language=${other}">${name}</a> `;
 };
 
-interface Shown extends Required<SlidesOptions> {
+interface SlideContext extends Required<SlidesOptions> {
   readonly of: number;
   readonly language: Language;
 }
 
-function slidesOf(step: Step, index: number, { of, language, isInPage }: Shown) {
+function slidesOf(step: Step, index: number, { of, language, isInPage }: SlideContext) {
   const say = workshopTexts[language];
   const head = say.step(index + 1, of, step.title);
   const notes = html`<aside>${markdown(step.say)}</aside>`;

@@ -18,10 +18,10 @@ const syncsNotInRewrite = 'no-appendfsync-on-rewrite';
 const replicasMin = 'min-replicas-to-write';
 const evicts = 'maxmemory-policy';
 
-type Promised = Pick<Config, 'ORDER_DURABILITY' | 'ORDER_REPLICAS'>;
+type PromisedDurability = Pick<Config, 'ORDER_DURABILITY' | 'ORDER_REPLICAS'>;
 
 /** @returns one sentence for each setting that is too weak. Pure. */
-export function weakSettings(promised: Promised, settings: RedisSettings): string[] {
+export function weakSettings(promised: PromisedDurability, settings: RedisSettings): string[] {
   const weak: string[] = [];
   const must = (name: string, allowed: readonly string[]) => {
     const value = settings[name] ?? 'missing';

@@ -115,7 +115,7 @@ async function sellBatch(
   return outcomes;
 }
 
-interface Owned {
+interface RequestOrder {
   readonly id: string;
   readonly requestId: string;
 }
@@ -124,7 +124,7 @@ interface Owned {
 function decide(
   buyers: readonly Buyer[],
   stock: number,
-  owned: Map<string, Owned>,
+  owned: Map<string, RequestOrder>,
 ): Map<Buyer, Outcome> {
   let left = stock;
   const outcomeFor = ({ order }: Buyer): Outcome => {
@@ -139,7 +139,7 @@ function decide(
 }
 
 /** A repeated request is answered with the order that it already has. */
-const again = ({ requestId }: Order, earlier: Owned): Outcome =>
+const again = ({ requestId }: Order, earlier: RequestOrder): Outcome =>
   earlier.requestId === requestId
     ? { kind: 'accepted', orderId: earlier.id, status: 'confirmed' }
     : refused('already-ordered', earlier.id);
@@ -153,9 +153,9 @@ async function earlierOrders(
   db: PoolConnection,
   { id }: Voucher,
   buyers: readonly Buyer[],
-): Promise<Map<string, Owned>> {
+): Promise<Map<string, RequestOrder>> {
   // `query`, not `execute`: each batch size would add another prepared statement to the cache.
-  const [rows] = await db.query<(Owned & { readonly userId: string } & RowDataPacket)[]>(
+  const [rows] = await db.query<(RequestOrder & { readonly userId: string } & RowDataPacket)[]>(
     `SELECT CAST(id AS CHAR) AS id, CAST(user_id AS CHAR) AS userId, request_id AS requestId
      FROM orders WHERE voucher_id = ? AND user_id IN (?) AND status = 'confirmed'`,
     [id, buyers.map(({ order }) => order.userId)],

@@ -36,7 +36,7 @@ export interface BucketStockChange {
 }
 
 /** What a bucket that is held has. */
-interface Held {
+interface HeldBucket {
   readonly stock: number;
   readonly sold: number;
   /** How many were sold when this change was refused; null when it was not. */
@@ -125,10 +125,10 @@ const placesOf = ({ connections, voucherId, buckets }: BucketStockChange) =>
  * For each bucket: what it has, until enough is taken; or an equal part of what is added. A bucket
  * that is empty gets none unless all are: it would not sell it at once.
  */
-function partsOf(more: number, held: readonly Held[]): number[] {
+function partsOf(more: number, held: readonly HeldBucket[]): number[] {
   if (more >= 0) {
     const isSoldOut = held.every(({ stock }) => stock === 0);
-    const getsSome = ({ stock }: Held) => isSoldOut || stock > 0;
+    const getsSome = ({ stock }: HeldBucket) => isSoldOut || stock > 0;
     const parts = equalParts(more, held.filter(getsSome).length);
     return held.map((bucket) => (getsSome(bucket) ? (parts.shift() ?? 0) : 0));
   }
@@ -148,10 +148,10 @@ async function askAll(
   asked: BucketStockChange,
   hold: string,
   forMs: string,
-): Promise<Held[] | null> {
+): Promise<HeldBucket[] | null> {
   const { connections, epoch, voucherId, change } = asked;
   const { number, begunMs, before } = change;
-  const held: Held[] = [];
+  const held: HeldBucket[] = [];
   for (const place of placesOf(asked)) {
     const keys = [place.voucher(voucherId), place.buyers(voucherId), place.epoch];
     const args = [epoch, number, begunMs, before, hold, forMs];

@@ -13,17 +13,17 @@ import { type OrderState, recordedStates } from './find-order.ts';
 const lookEveryMs = 200;
 const afterErrorMs = 1_000;
 
-type Queued = Pick<Order, 'id'>;
+type QueuedOrder = Pick<Order, 'id'>;
 /** Called once, with null when no store has the order any more. */
 type Settle = (state: OrderState | null) => void;
 
-interface Awaited extends Queued {
+interface AwaitedOrder extends QueuedOrder {
   readonly waiters: Set<Settle>;
   /** Where it was queued when it was last looked for. Before that every shard is asked. */
   shard?: ShardKeys;
 }
 
-function settleAll({ waiters }: Awaited, state: OrderState | null): void {
+function settleAll({ waiters }: AwaitedOrder, state: OrderState | null): void {
   for (const settle of [...waiters]) settle(state);
 }
 
@@ -31,7 +31,7 @@ export class FinalStates {
   readonly #connections: Connections;
   readonly #log: Logger;
   readonly #isOpen: () => boolean;
-  readonly #awaited = new Map<string, Awaited>();
+  readonly #awaited = new Map<string, AwaitedOrder>();
   #isLooking = false;
 
   /** Once `isOpen` is false, nobody waits any longer. */
@@ -42,10 +42,10 @@ export class FinalStates {
   }
 
   /** Resolves with null when `signal` aborts first, the process stops, or the order is lost. */
-  of({ id }: Queued, signal: AbortSignal): Promise<OrderState | null> {
+  of({ id }: QueuedOrder, signal: AbortSignal): Promise<OrderState | null> {
     if (signal.aborted) return Promise.resolve(null);
     return new Promise((resolve) => {
-      const awaited: Awaited = this.#awaited.get(id) ?? { id, waiters: new Set() };
+      const awaited: AwaitedOrder = this.#awaited.get(id) ?? { id, waiters: new Set() };
       this.#awaited.set(id, awaited);
       const settle: Settle = (state) => {
         signal.removeEventListener('abort', leave);
@@ -84,7 +84,7 @@ export class FinalStates {
     if (silent.length > 0) throw silent[0];
   }
 
-  async #settleRecorded(left: readonly Awaited[]): Promise<void> {
+  async #settleRecorded(left: readonly AwaitedOrder[]): Promise<void> {
     const ids = left.map(({ id }) => id);
     const states = new Map(
       (await recordedStates(this.#connections, ids)).map((state) => [state.id, state]),
@@ -93,11 +93,11 @@ export class FinalStates {
   }
 
   /** An order that is in no shard that answers may be in a silent one. */
-  async #notQueued(all: readonly Awaited[], silent: unknown[]): Promise<Awaited[]> {
+  async #notQueued(all: readonly AwaitedOrder[], silent: unknown[]): Promise<AwaitedOrder[]> {
     const { saleKeys } = this.#connections;
     const redis = this.#connections.redis('admin');
-    const queued = new Set<Awaited>();
-    const ask = async (shard: ShardKeys, own: readonly Awaited[]): Promise<void> => {
+    const queued = new Set<AwaitedOrder>();
+    const ask = async (shard: ShardKeys, own: readonly AwaitedOrder[]): Promise<void> => {
       const notes = await redis.hmget(shard.queued, ...own.map(({ id }) => id));
       for (const [index, each] of own.entries()) {
         if (notes[index] === null) continue;

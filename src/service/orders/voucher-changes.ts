@@ -235,7 +235,7 @@ const isSameChange = (one: BegunChange | undefined, other: BegunChange): boolean
  * In Redis. `sold`: the change is refused, because more are sold than its stock; null when Redis
  * has a later change than MySQL.
  */
-type Applied =
+type ChangeResult =
   | { readonly endTime: Date }
   | { readonly endTime?: undefined; readonly sold: number | null };
 
@@ -244,7 +244,7 @@ type Applied =
  * @throws DATA_CHANGED, HOLD_LOST, REPLICA_BEHIND; REDIS_LOST_SALE: then the change waits for a
  *   rebuild of Redis.
  */
-async function apply(at: VoucherInEpoch, begun: BegunChange): Promise<Applied> {
+async function apply(at: VoucherInEpoch, begun: BegunChange): Promise<ChangeResult> {
   const { connections, epoch, voucherId } = at;
   const { rung, buckets, stock, stockBefore } = begun;
   const places = stockPlaces(connections.saleKeys, voucherId, rungNamed(rung), buckets);
@@ -269,7 +269,7 @@ async function applyIn(
   begun: BegunChange,
   newStock: string,
   hold: string,
-): Promise<Applied> {
+): Promise<ChangeResult> {
   const { beginTime, endTime, paused } = begun;
   const { number, begunMs, before } = asLastChange(begun);
   let endMs = endTime === null ? 'now' : String(endTime.getTime());

@@ -15,7 +15,7 @@ const salesMax = 100;
 
 type Read = () => Promise<number | null>;
 
-interface Named {
+interface GaugeName {
   readonly name: string;
   readonly help: string;
 }
@@ -53,7 +53,7 @@ export function observeStores(connections: Connections): void {
 }
 
 /** Without a value while a store does not answer. */
-function gauge({ name, help }: Named, read: Read): void {
+function gauge({ name, help }: GaugeName, read: Read): void {
   new Gauge({
     name,
     help,
@@ -102,7 +102,7 @@ function observeStoresUp(connections: Connections): void {
 }
 
 /** Of each voucher that `read` names; of none while a store does not answer. */
-function gaugeOfVouchers(named: Named, read: () => Promise<[string, number][]>): void {
+function gaugeOfVouchers(named: GaugeName, read: () => Promise<[string, number][]>): void {
   new Gauge({
     ...named,
     registers,

@@ -7,7 +7,7 @@ import type { OpenRung } from '../ladder/open-rung.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
 import { workOrders } from '../orders/order-worker.ts';
 
-interface Opened {
+interface OpenService {
   readonly connections: Connections;
   readonly log: Logger;
   readonly openRung: (voucher: { readonly rung: string }) => OpenRung | Promise<OpenRung>;
@@ -15,7 +15,7 @@ interface Opened {
 
 /** Runs until `signal` aborts and the orders that wait in memory are recorded. */
 export async function consumeOwnQueues(
-  { connections, log, openRung }: Opened,
+  { connections, log, openRung }: OpenService,
   signal: AbortSignal,
 ): Promise<void> {
   const rungs = ownQueueRungs(allowedRungs(connections.config.ALLOWED_RUNGS));

@@ -40,7 +40,7 @@ interface Transfer {
   readonly units: string;
 }
 
-interface Seen {
+interface SeenBucket {
   readonly word: 'empty' | 'reopening' | 'has-stock';
   /** Another one after each transfer, and after each sale that empties the bucket. */
   readonly state: string;
@@ -123,7 +123,7 @@ export class BucketTransfers {
    * what it borrowed could not be sold either.
    * @returns `elsewhere` when stock moves, or when another bucket has some.
    */
-  async #read(search: Search, to: number): Promise<'found' | 'elsewhere' | readonly Seen[]> {
+  async #read(search: Search, to: number): Promise<'found' | 'elsewhere' | readonly SeenBucket[]> {
     const count = search.buckets.length;
     const own = await this.#look(search, to);
     if (own.word === 'has-stock') return 'found';
@@ -144,11 +144,11 @@ export class BucketTransfers {
     return isElsewhere ? 'elsewhere' : seen;
   }
 
-  async #look(search: Search, bucket: number): Promise<Seen> {
+  async #look(search: Search, bucket: number): Promise<SeenBucket> {
     return asSeen(bucket, await this.#ask(search, bucket, ''));
   }
 
-  async #lend(search: Search, from: number, to: number): Promise<Seen | 'lent'> {
+  async #lend(search: Search, from: number, to: number): Promise<SeenBucket | 'lent'> {
     const answer = await this.#ask(search, from, String(to));
     const [word, number = '', units = ''] = answer;
     if (word !== 'lent') return asSeen(from, answer);
@@ -185,17 +185,20 @@ export class BucketTransfers {
   }
 }
 
-function asSeen(from: number, [word, state = '', soldOutBy = '', ...rest]: string[]): Seen {
+function asSeen(from: number, [word, state = '', soldOutBy = '', ...rest]: string[]): SeenBucket {
   const open: Transfer[] = [];
   for (let index = 0; index + 1 < rest.length; index += 2) {
     const [number = '', units = ''] = (rest[index + 1] ?? '').split(':');
     open.push({ from, to: Number(rest[index]), number, units });
   }
-  return { word: word as Seen['word'], state, soldOutBy, open };
+  return { word: word as SeenBucket['word'], state, soldOutBy, open };
 }
 
 /** Of the own bucket, the first one. Stock that is about to be sold again must not be forgotten. */
-function nameOf(seen: readonly Seen[]): { readonly soldOutBy: string; readonly reopens: boolean } {
+function nameOf(seen: readonly SeenBucket[]): {
+  readonly soldOutBy: string;
+  readonly reopens: boolean;
+} {
   const reopens = seen.some(({ word }) => word === 'reopening');
   return { reopens, soldOutBy: reopens ? '' : (seen[0]?.soldOutBy ?? '') };
 }

@@ -7,15 +7,15 @@ import { once, withRelease } from './leases.ts';
 import { oneWaitPerOwner } from './one-wait-per-owner.ts';
 import { currentOwner } from './owner.ts';
 
-interface Held {
+interface HeldLease {
   readonly lease: Lease;
   count: number;
 }
 
 export function reentrant(lock: Lock): Lock {
-  const held = new Map<string, Held>();
+  const held = new Map<string, HeldLease>();
 
-  function share(id: string, entry: Held): Lease {
+  function share(id: string, entry: HeldLease): Lease {
     entry.count += 1;
     const release = once(async () => {
       entry.count -= 1;

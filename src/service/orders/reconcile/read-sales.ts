@@ -116,7 +116,7 @@ async function readPlaces<Part, Kept>(
   const redis = connections.redis('admin');
   const vouchers = await withoutRemoved(redis, places, all);
   const parts = Math.ceil((await countOrders(connections, places, vouchers, most)) / most) || 1;
-  const counts = new Map<string, Counted<Part>>();
+  const counts = new Map<string, SaleCount<Part>>();
   for (let number = 0; vouchers.length > 0 && number < parts; number++)
     await readPart(
       { connections, places, users: { number, parts } },
@@ -160,7 +160,7 @@ async function countOrders(
   return orders;
 }
 
-interface Counted<Part> {
+interface SaleCount<Part> {
   buyers: number;
   streamed: number;
   readonly parts: Part[];
@@ -221,7 +221,7 @@ async function wholeSale(
   connections: Connections,
   places: readonly ShardKeys[],
   voucher: VoucherRow,
-  { buyers, streamed }: Counted<unknown>,
+  { buyers, streamed }: SaleCount<unknown>,
 ): Promise<Sale> {
   const recorded = await recordedOf(connections.mysql(), voucher.voucherId);
   const now = await momentOfSale(connections.redis('admin'), places, voucher);
