@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bucketsReport, faultsOfEnd } from '../../src/lab/benchmarks/bucket-benchmark.ts';
+import { faultsOfEnd } from '../../src/lab/benchmarks/bucket-benchmark.ts';
 import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
 import { faultsOfSale, legitimateRefusals } from '../../src/lab/benchmarks/faults-of-figures.ts';
 import { flatness, type GrowthRow, marksUpTo } from '../../src/lab/benchmarks/growth-benchmark.ts';
@@ -31,7 +31,6 @@ import { blocksText } from '../../src/lab/report/table.ts';
 import { ladder, rungNames } from '../../src/service/ladder/rungs.ts';
 import { someFolder } from '../support/basics.ts';
 import { cpu, cpuOf, exactly, measured } from './bench-figures.ts';
-import { tooWide } from './terminal.ts';
 
 const answered = (answers: Measured['answers']) => measured({ answers });
 const sale = (given: Partial<MeasuredSale> = {}): MeasuredSale => ({
@@ -307,8 +306,6 @@ describe('a voucher in buckets', () => {
     ...{ oversold: 0, stranded: 0, soldOutWrongly: 0, askedToRetry: 2, transfers: 9 },
     strandedWithoutLending: 30,
   };
-  const spread = { median: 23_456.7, least: 12_345.6, most: 34_567.8 };
-  const used = { median: 123.4, least: 101.2, most: 156.7 };
 
   test('costs nothing that fails the command, but for units and users that it got wrong', () => {
     expect(faultsOfEnd({ buckets: 2, end })).toEqual([]);
@@ -316,18 +313,6 @@ describe('a voucher in buckets', () => {
       '2 buckets, the end of stock: 3 stranded',
       '2 buckets, the end of stock: 1 soldOutWrongly',
     ]);
-  });
-
-  test('is shown in 80 columns', () => {
-    const row = (buckets: number) => ({
-      ...{ buckets, acceptedPerSecond: spread, mastersCpu: [used, used, used], apiCpu: used, end },
-    });
-    const report = bucketsReport({
-      ...{ seconds: 4, connections: 128, rounds: 5, instances: 4, masters: 3, otherWork: used },
-      ...{ endOfStock: { stock: 1_200, users: 1_320 }, rows: [1, 2, 3, 4].map(row) },
-      ...{ targets: [], faults: [] },
-    });
-    expect(tooWide(blocksText(report))).toEqual([]);
   });
 });
 
@@ -377,7 +362,6 @@ describe('the curve of the highest rate', () => {
     expect(text).toContain('use 1.26 cores, and k6 uses 3.00.');
     expect(text.match(/^12000 .*2 of 3 ★$/gm)).toHaveLength(1);
     expect(text.match(/^18000 .*0 of 1$/gm)).toHaveLength(1);
-    expect(tooWide(text)).toEqual([]);
   });
 
   test('says so when no rate is sustained', () => {

@@ -3,18 +3,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
-  besideReport,
   faultsOfSeller,
   ratiosOf,
   type SellerRound,
 } from '../../src/lab/benchmarks/beside-benchmark.ts';
 import type { Measured } from '../../src/lab/benchmarks/measure.ts';
 import { readOtherService } from '../../src/lab/benchmarks/other-service.ts';
-import { spreadOf } from '../../src/lab/benchmarks/spread.ts';
 import { blocksText } from '../../src/lab/report/table.ts';
 import { someFolder, withCode } from '../support/basics.ts';
-import { cpuOf, exactly, measured } from './bench-figures.ts';
-import { tooWide } from './terminal.ts';
+import { measured } from './bench-figures.ts';
+import { benchReports } from './bench-reports.ts';
 
 const purchase = (answers: Measured['answers'], broken = 0): Measured =>
   measured({ answers, broken });
@@ -107,27 +105,8 @@ describe('the ratio to another service', () => {
   });
 });
 
-test('the text fits 80 columns, and has no figure for what a service does not name', () => {
-  const speeds = {
-    ...{ requestsPerSecond: exactly(12_345), acceptedPerSecond: spreadOf([12_345, 23_456]) },
-    ...{ p50Ms: exactly(123.4), p99Ms: spreadOf([1_234.5, 2_345.6]) },
-  };
-  const costs = (api: number) => cpuOf((role) => exactly(role === 'api' ? api : 0));
-  const recording = {
-    ...{ recorded: exactly(1), duringPerSecond: exactly(12_345), afterPerSecond: exactly(123) },
-    ...{ drainSeconds: exactly(123.4), perSecond: exactly(123) },
-  };
-  const report = besideReport({
-    ...{ seconds: 4, connections: 128, rounds: 5, instances: 4, otherWork: exactly(0) },
-    sellers: [
-      { name: 'lockstep', ...speeds, cpu: costs(100), recording },
-      { name: 'sixteen-columns-', ...speeds, cpu: costs(0), recording: null },
-    ],
-    ratios: { accepted: exactly(2), recorded: null, p99: exactly(0.5) },
-    ...{ targets: [], faults: [] },
-  });
-  const text = blocksText(report);
-  expect(tooWide(text)).toEqual([]);
+test('the text has no figure for what a service does not name', () => {
+  const text = blocksText(benchReports['beside'] ?? []);
   expect(text).toMatch(/sixteen-columns- +(– +){7}\?/);
   expect(text).toContain('NOBODY COUNTED THE ORDERS of sixteen-columns-: ');
 });

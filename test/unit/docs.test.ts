@@ -1,9 +1,8 @@
 /** The documents are true: fresh tables, and commands, scripts and links that exist. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AddCommand } from '../../src/cli/command.ts';
 import { helpWords } from '../../src/cli/help.ts';
 import { scriptOf } from '../../src/lab/by-hand/fault-script.ts';
@@ -26,6 +25,7 @@ import { circumstances } from '../../src/service/ladder/rung.ts';
 import { rungNames } from '../../src/service/ladder/rungs.ts';
 import { checkpointNames } from '../../src/service/trace/checkpoints.ts';
 import { type Language, languages } from '../../src/texts/texts.ts';
+import { someFolder } from '../support/basics.ts';
 import { shellWords } from './terminal.ts';
 
 /** Told when a generated part is not as its table. */
@@ -277,16 +277,22 @@ test('the messages of the program name only scripts and commands that exist', ()
   for (const name of new Set(named)) expect.soft(commandNames).toContain(name);
 });
 
-test('each measured table has its place in a document', () => {
-  const runs = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
-  onTestFinished(() => rmSync(runs, { recursive: true }));
-  const modes = ['beside', 'saturate', 'locks', 'ladder', 'orders'];
-  const names = ['bench', ...modes.map((mode) => `bench-${mode}`)];
-  for (const name of names) {
+/** A folder of runs, and what adds a file of one. */
+function someRuns() {
+  const runs = someFolder();
+  const write = (name: string, file: string, text: string) => {
     const folder = join(runs, `2026-01-01T000000Z-${name}`);
     mkdirSync(folder);
-    writeFileSync(join(folder, 'report.txt'), `the table of ${name}\n\nits machine\n`);
-  }
+    writeFileSync(join(folder, file), text);
+  };
+  return { runs, write };
+}
+
+test('each measured table has its place in a document', () => {
+  const { runs, write } = someRuns();
+  const modes = ['beside', 'saturate', 'locks', 'ladder', 'orders'];
+  const names = ['bench', ...modes.map((mode) => `bench-${mode}`)];
+  for (const name of names) write(name, 'report.txt', `the table of ${name}\n\nits machine\n`);
   const parts = generatedParts(runs);
   const files = Object.values(recordedFiles(runs));
   expect(files).toEqual(names.map((name) => `the table of ${name}\n\nits machine\n`));
@@ -305,32 +311,25 @@ test('each measured table has its place in a document', () => {
 });
 
 test('the library page has the table of the conformance, and its file the evidence too', () => {
-  const runs = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
-  onTestFinished(() => rmSync(runs, { recursive: true }));
-  const folder = join(runs, '2026-01-01T000000Z-conformance');
-  mkdirSync(folder);
+  const { runs, write } = someRuns();
   const report = 'a table\n\nits marks\n\nits evidence\n\nmeasured here\n';
-  writeFileSync(join(folder, 'report.md'), report);
+  write('conformance', 'report.md', report);
   const page = join(root.pathname, 'docs', 'library.md');
   expect(generatedParts(runs)[page]?.['conformance']).toBe('a table\n\nits marks\n\nmeasured here');
   expect(Object.values(recordedFiles(runs))).toEqual([report]);
 });
 
 test('the page’s rows in docs/data are those of the newest runs', () => {
-  const runs = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
-  onTestFinished(() => rmSync(runs, { recursive: true }));
-  const write = (name: string, file: string, data: object) => {
-    const folder = join(runs, `2026-01-01T000000Z-${name}`);
-    mkdirSync(folder);
-    writeFileSync(join(folder, file), JSON.stringify(data));
-  };
+  const { runs, write } = someRuns();
   const rows = [['redis-atomic', 'AAB', '6', '2']];
   const tables = [{ title: '', head: [], rows }];
-  write('all-orders', 'result.json', { figures: { rungs: rungsWithOrders.length }, tables });
+  const figures = { rungs: rungsWithOrders.length };
+  write('all-orders', 'result.json', JSON.stringify({ figures, tables }));
   const rungs = [{ rung: 'redis-atomic', acceptedPerSecond: { median: 99.6 } }];
-  write('bench-ladder', 'bench.json', { rungs });
+  write('bench-ladder', 'bench.json', JSON.stringify({ rungs }));
   const cell = { rung: 'redlock', fault: 'restart-empty', plays: [] };
-  write('scoreboard', 'scoreboard.json', { runs: [], machine: {}, cells: [cell] });
+  const scoreboard = { runs: [], machine: {}, cells: [cell] };
+  write('scoreboard', 'scoreboard.json', JSON.stringify(scoreboard));
   const { 'scoreboard.json': scored, ...published } = publishedRows(runs);
   expect(published).toEqual({
     'orders.json': [{ rung: 'redis-atomic', one: 'AAB', orders: 6, broken: 2 }],

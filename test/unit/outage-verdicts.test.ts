@@ -154,7 +154,9 @@ const survived: Timeline = {
 
 describe('what is expected of an outage', () => {
   const { boughtBefore, sellsOn, sellsNothing, triedMeanwhile, ordersWait } = expected;
-  const { turnsUnready, staysReady, readyAtItsEnd } = expected;
+  const { turnsUnready, staysReady, readyAtItsEnd, noLocksLeft, soldAgainWithin } = expected;
+  const { recordedWithin, recordsAgainWithin, withoutSalesFor, refusesAs, readyzSays } = expected;
+  const { exitCodes } = expected;
   const lost = tried(unknown('2'), 31);
   /** It still waited when all was mended. */
   const late = tried(accepted('2', 'b'), 31, 91);
@@ -171,19 +173,9 @@ describe('what is expected of an outage', () => {
     ['sold 1 in 3 attempts meanwhile', sellsOn, { tries: half }, { tries: [...half, lost] }],
     ['sold 1, and should sell nothing', sellsNothing, { tries: [lost, late] }, {}],
     ['nobody tried meanwhile', triedMeanwhile, {}, { tries: [first, last] }],
-    ['never sold again', expected.soldAgainWithin(6), {}, { tries: [first, second] }],
-    [
-      'sold again after 6 ms, the limit is 5 ms',
-      expected.soldAgainWithin(5),
-      { mendedAt: at(91) },
-      {},
-    ],
-    [
-      'locks left that nobody holds: 1',
-      expected.noLocksLeft,
-      { leftLocks: null },
-      { leftLocks: 1 },
-    ],
+    ['never sold again', soldAgainWithin(6), {}, { tries: [first, second] }],
+    ['sold again after 6 ms, the limit is 5 ms', soldAgainWithin(5), { mendedAt: at(91) }, {}],
+    ['locks left that nobody holds: 1', noLocksLeft, { leftLocks: null }, { leftLocks: 1 }],
     [
       '3 were sold, and at most 1 orders waited',
       ordersWait,
@@ -193,35 +185,25 @@ describe('what is expected of an outage', () => {
     ['/readyz stayed ready', turnsUnready, {}, { looks: [look(true)] }],
     ['/readyz was not ready', staysReady, {}, { looks: dead }],
     ['not ready at its end', readyAtItsEnd, {}, { looks: [look(true), look(false)] }],
-    [
-      'recorded after 5 ms, the limit is 4 ms',
-      expected.recordedWithin(4),
-      { recordedAt: at(94) },
-      {},
-    ],
-    ['never recorded', expected.recordedWithin(4), { recordedAt: at(94) }, { recordedAt: null }],
+    ['recorded after 5 ms, the limit is 4 ms', recordedWithin(4), { recordedAt: at(94) }, {}],
+    ['never recorded', recordedWithin(4), { recordedAt: at(94) }, { recordedAt: null }],
     [
       'recorded again after 7 ms, the limit is 6 ms',
-      expected.recordsAgainWithin(6),
+      recordsAgainWithin(6),
       { nextRecordedAt: at(96) },
       {},
     ],
-    ['never recorded again', expected.recordsAgainWithin(7), {}, { nextRecordedAt: null }],
+    ['never recorded again', recordsAgainWithin(7), {}, { nextRecordedAt: null }],
     [
       'no sale for 67 ms, the limit is 66 ms',
-      expected.withoutSalesFor(66),
+      withoutSalesFor(66),
       { tries: [second], until: at(91) },
       {},
     ],
-    ['never full', expected.refusesAs('not-ready', 'never full'), { tries: [refusal] }, {}],
-    [
-      '/readyz never said so: full',
-      expected.readyzSays('full'),
-      { looks: [look(true, 'is full')] },
-      {},
-    ],
-    ['exit codes of ended processes: a signal', expected.exitCodes(), {}, { exitCodes: [null] }],
-    ['exit codes of ended processes: none', expected.exitCodes(75), { exitCodes: [75] }, {}],
+    ['never full', refusesAs('not-ready', 'never full'), { tries: [refusal] }, {}],
+    ['/readyz never said so: full', readyzSays('full'), { looks: [look(true, 'is full')] }, {}],
+    ['exit codes of ended processes: a signal', exitCodes(), {}, { exitCodes: [null] }],
+    ['exit codes of ended processes: none', exitCodes(75), { exitCodes: [75] }, {}],
   ])('%s', (text, expectation, right, wrong) => {
     expect(expectation({ ...survived, ...right }, facts())).toBeNull();
     expect(expectation({ ...survived, ...wrong }, facts())).toBe(text);

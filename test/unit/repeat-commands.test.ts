@@ -50,80 +50,58 @@ async function repeatOf(words: string): Promise<string | undefined> {
 const usual =
   '--users 100 --stock 20 --seed 1 --work-ms 100 --requests-per-eager-user 8 --retries 0';
 
-test.each([
-  ['soak', 'soak --minutes 3 --seed 1'],
-  [
-    'soak --minutes 0.5 --seed 7 --gate --database mysql --json',
+const repeats: Readonly<Record<string, string>> = {
+  soak: 'soak --minutes 3 --seed 1',
+  'soak --minutes 0.5 --seed 7 --gate --database mysql --json':
     'soak --minutes 0.5 --seed 7 --gate',
-  ],
-  ['drill', 'drill kill-storm --minutes 0.5 --seed 1'],
-  [
-    'drill stop-masters --seed 3 --times 4 --language zh',
+  drill: 'drill kill-storm --minutes 0.5 --seed 1',
+  'drill stop-masters --seed 3 --times 4 --language zh':
     'drill stop-masters --minutes 0.5 --seed 3',
-  ],
-  ['drill --minutes 2 --json', 'drill kill-storm --minutes 2 --seed 1'],
-  [
-    "drill --on redlock --faults '1 stop redis-2, 2 start redis-2'",
+  'drill --minutes 2 --json': 'drill kill-storm --minutes 2 --seed 1',
+  "drill --on redlock --faults '1 stop redis-2, 2 start redis-2'":
     "drill --on redlock --faults '1 stop redis-2, 2 start redis-2' --per-second 100 --minutes 0.5",
-  ],
-  [
-    "drill --on fenced --beside redlock --arrivals rush --minutes 2 --per-second 5 --faults '1 heal'",
+  "drill --on fenced --beside redlock --arrivals rush --minutes 2 --per-second 5 --faults '1 heal'":
     "drill --on fenced --faults '1 heal' --beside redlock --arrivals rush --per-second 5 --minutes 2",
-  ],
-  ['break redlock', 'break redlock --per-second 100 --minutes 5'],
-  [
-    'break redlock --beside lua-stream --minutes 0.5 --per-second 50',
+  'break redlock': 'break redlock --per-second 100 --minutes 5',
+  'break redlock --beside lua-stream --minutes 0.5 --per-second 50':
     'break redlock --beside lua-stream --per-second 50 --minutes 0.5',
-  ],
-  ['break lua-stream --arrivals k6', 'break lua-stream --arrivals k6 --per-second 100 --minutes 5'],
-  ['scoreboard', 'scoreboard'],
-  [
-    'scoreboard --times 3 --faults waiter-dies --rungs redlock,redis-owner',
+  'break lua-stream --arrivals k6': 'break lua-stream --arrivals k6 --per-second 100 --minutes 5',
+  scoreboard: 'scoreboard',
+  'scoreboard --times 3 --faults waiter-dies --rungs redlock,redis-owner':
     'scoreboard --rungs redlock,redis-owner --faults waiter-dies --times 3',
-  ],
-  ['mutants', 'mutants'],
-  [
-    'mutants --only not-idempotent --times 3 --only no-claim-loop',
+  mutants: 'mutants',
+  'mutants --only not-idempotent --times 3 --only no-claim-loop':
     'mutants --only not-idempotent --only no-claim-loop',
-  ],
-  ['trial worker-dies --language zh', 'trial worker-dies'],
-  ['erratum', 'erratum'],
-  ['erratum lua-rolls-back --json', 'erratum lua-rolls-back'],
-  ['race dead-holder', 'race dead-holder --rung redis-no-expiry'],
-  [
-    'race dead-holder --rung redis-owner --times 5 --database mysql',
+  'trial worker-dies --language zh': 'trial worker-dies',
+  erratum: 'erratum',
+  'erratum lua-rolls-back --json': 'erratum lua-rolls-back',
+  'race dead-holder': 'race dead-holder --rung redis-no-expiry',
+  'race dead-holder --rung redis-owner --times 5 --database mysql':
     'race dead-holder --rung redis-owner',
-  ],
-  ['race --choices a,abb --rung redis-atomic', 'race --choices AABB --rung redis-atomic'],
-  [
-    'race --commands --choices AAXAB --every-checkpoint --rung redis-atomic --times 2',
+  'race --choices a,abb --rung redis-atomic': 'race --choices AABB --rung redis-atomic',
+  'race --commands --choices AAXAB --every-checkpoint --rung redis-atomic --times 2':
     'race --choices AAXAB --rung redis-atomic --every-checkpoint --commands',
-  ],
-  ['race --all-orders', 'race --all-orders'],
-  ['race --all-orders redis-atomic', 'race --all-orders redis-atomic'],
-  ['run lua-stream', `run lua-stream --instances 4 ${usual} --balancer nginx`],
-  [
-    'run mutex-per-user --pause after-check:1:500 --instances 4 --users 7 --pause after-check:2:20 --json',
+  'race --all-orders': 'race --all-orders',
+  'race --all-orders redis-atomic': 'race --all-orders redis-atomic',
+  'run lua-stream': `run lua-stream --instances 4 ${usual} --balancer nginx`,
+  'run mutex-per-user --pause after-check:1:500 --instances 4 --users 7 --pause after-check:2:20 --json':
     'run mutex-per-user --instances 4 --users 7 --stock 20 --seed 1 --work-ms 100 --requests-per-eager-user 8 --retries 0 --balancer nginx --pause after-check:1:500 --pause after-check:2:20',
-  ],
-  [
-    'run redis-owner --balancer cluster --retries 0 --requests-per-eager-user 2 --work-ms 1 --seed 9 --stock 3',
+  'run redis-owner --balancer cluster --retries 0 --requests-per-eager-user 2 --work-ms 1 --seed 9 --stock 3':
     'run redis-owner --instances 4 --users 100 --stock 3 --seed 9 --work-ms 1 --requests-per-eager-user 2 --retries 0 --balancer cluster',
-  ],
-  ['bench', 'bench'],
-  ['bench --ladder --instances 2', 'bench --ladder'],
-  [
+  bench: 'bench',
+  'bench --ladder --instances 2': 'bench --ladder',
+  'bench --rung redlock --seconds 1 --rounds 3 --connections 64 --instances 3':
     'bench --rung redlock --seconds 1 --rounds 3 --connections 64 --instances 3',
-    'bench --rung redlock --seconds 1 --rounds 3 --connections 64 --instances 3',
-  ],
-  ['bench saturate --rate 100 --rung lua-stream', 'bench saturate --rung lua-stream --rate 100'],
-  ['bench waiting --line 10 --rate 5', 'bench waiting --rate 5 --line 10'],
-  ['bench --by-script', 'bench --orders 1000000 --by-script'],
-  ['bench --by-script --orders 20000 --json', 'bench --orders 20000 --by-script'],
-  ['bench-locks', 'bench-locks'],
-  ['bench --gate runs/latest/bench.json', 'bench --gate runs/latest/bench.json'],
-  ['bench --beside other.json --seconds 2', 'bench --beside other.json --seconds 2'],
-])('after `%s` it is `%s`', async (words, repeat) => {
+  'bench saturate --rate 100 --rung lua-stream': 'bench saturate --rung lua-stream --rate 100',
+  'bench waiting --line 10 --rate 5': 'bench waiting --rate 5 --line 10',
+  'bench --by-script': 'bench --orders 1000000 --by-script',
+  'bench --by-script --orders 20000 --json': 'bench --orders 20000 --by-script',
+  'bench-locks': 'bench-locks',
+  'bench --gate runs/latest/bench.json': 'bench --gate runs/latest/bench.json',
+  'bench --beside other.json --seconds 2': 'bench --beside other.json --seconds 2',
+};
+
+test.each(Object.entries(repeats))('after `%s` it is `%s`', async (words, repeat) => {
   expect(await repeatOf(words)).toBe(`npx lockstep ${repeat}`);
 });
 

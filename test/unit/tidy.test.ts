@@ -44,71 +44,62 @@ const mayImport = (own: RegExp) => (each: Import) =>
   !isOurs(each.name) || own.test(each.name) || shared.test(each.name);
 
 /** Each rule: the files that it is about, and the imports that it allows them. */
-const directions: readonly [rule: string, of: RegExp, isAllowed: (each: Import) => boolean][] = [
-  ['the domain imports nothing', /^service\/domain\.ts$/, () => false],
-  [
-    'the errors import the spelling of names, and nothing else',
+type Direction = readonly [of: RegExp, isAllowed: (each: Import) => boolean];
+const directions: Readonly<Record<string, Direction>> = {
+  'the domain imports nothing': [/^service\/domain\.ts$/, () => false],
+  'the errors import the spelling of names, and nothing else': [
     /^service\/errors\.ts$/,
     mayImport(/^service\/spelling\.ts$/),
   ],
-  ['spelling imports nothing', /^service\/spelling\.ts$/, () => false],
-  [
-    'a lock imports its contract, locks/shared, and no other lock',
+  'spelling imports nothing': [/^service\/spelling\.ts$/, () => false],
+  'a lock imports its contract, locks/shared, and no other lock': [
     /^service\/locks\//,
     mayImport(/^service\/locks\/(lock\.ts$|shared\/)/),
   ],
-  [
-    'an inventory imports its contract, inventory/shared, and the contracts of lock and queue',
+  'an inventory imports its contract, inventory/shared, and the contracts of lock and queue': [
     /^service\/inventory\//,
     mayImport(
       /^service\/(inventory\/(inventory\.ts$|shared\/)|locks\/lock\.ts$|queues\/order-queue\.ts$)/,
     ),
   ],
-  [
-    'a queue imports its contract, queues/shared, and no other queue',
+  'a queue imports its contract, queues/shared, and no other queue': [
     /^service\/queues\//,
     mayImport(/^service\/queues\/(order-queue\.ts$|shared\/)/),
   ],
-  [
-    'a contract imports contracts, the domain, the errors, and types of MySQL only',
+  'a contract imports contracts, the domain, the errors, and types of MySQL only': [
     /^service\/(locks\/lock|inventory\/inventory|queues\/order-queue)\.ts$/,
     ({ name, kind }) =>
       [...contracts, 'service/domain.ts', 'service/errors.ts'].includes(name) ||
       (name === 'service/connections/mysql.ts' && kind === 'type'),
   ],
-  [
-    'only the ladder, and the exports, name an implementation',
+  'only the ladder, and the exports, name an implementation': [
     /^(?!service\/(ladder|locks|inventory|queues|exports)\/)/,
     ({ name }) => !implementations.includes(name),
   ],
-  [
-    'a check imports the audit, the domain, and types of the trace only',
+  'a check imports the audit, the domain, and types of the trace only': [
     /^service\/audit\/checks\//,
     ({ name, kind }) =>
       /^service\/(audit\/|domain\.ts$)/.test(name) ||
       (name.startsWith('service/trace/') && kind === 'type'),
   ],
-  [
-    'the purchase imports contracts, and no implementation',
+  'the purchase imports contracts, and no implementation': [
     /^service\/purchase\//,
     mayImport(/^service\/(locks\/lock|inventory\/inventory)\.ts$/),
   ],
-  [
-    'the service knows nobody; in the lab, an instance or worker loads its part on demand',
+  'the service knows nobody; in the lab, an instance or worker loads its part on demand': [
     /^service\//,
     ({ file, name, kind }) =>
       !/^(lab|page|cli|texts)\//.test(name) ||
       (/^service\/bin\/(api|order-worker)/.test(file) && kind === 'dynamic'),
   ],
-  ['the lab knows no page and no command', /^lab\//, ({ name }) => !/^(page|cli)\//.test(name)],
-  ['the texts know the service only', /^texts\//, ({ name }) => /^(service|texts)\//.test(name)],
-  ['the page knows no command', /^page\//, ({ name }) => !name.startsWith('cli/')],
-  [
-    'nothing imports an entry',
+  'the lab knows no page and no command': [/^lab\//, ({ name }) => !/^(page|cli)\//.test(name)],
+  'the texts know the service only': [/^texts\//, ({ name }) => /^(service|texts)\//.test(name)],
+  'the page knows no command': [/^page\//, ({ name }) => !name.startsWith('cli/')],
+  'nothing imports an entry': [
     /./,
     ({ name }) => !/^service\/bin\/|^cli\/lockstep\.ts$/.test(name),
   ],
-];
+};
 
 /** The first folder, or the file itself when it is in none; in the service, a folder of it. */
 const folderOf = (file: string): string => /^(service\/)?[^/]+/.exec(file)?.[0] ?? '';
@@ -116,7 +107,7 @@ const folderIn = (part: string) => (file: string) =>
   file.startsWith(`${part}/`) ? (new RegExp(`^${part}/[^/]+/`).exec(file)?.[0] ?? null) : null;
 
 describe('the imports', () => {
-  test.each(directions)('%s', (_, of, isAllowed) => {
+  test.each(Object.entries(directions))('%s', (_, [of, isAllowed]) => {
     expect(filesLike(of)).not.toEqual([]);
     expect(offences(of, isAllowed)).toEqual([]);
   });
