@@ -9,12 +9,8 @@ import {
   transaction,
 } from '../../src/service/connections/mysql.ts';
 import { openPool } from '../../src/service/connections/mysql-pool.ts';
-import { stockPositive } from '../../src/service/inventory/stock-positive.ts';
-import { freeLease } from '../../src/service/locks/none.ts';
-import { testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { accountWith, asRoot, makeReadOnly } from '../support/own-stores.ts';
-import { someOrder, someVoucher } from '../support/sale.ts';
 
 const size = 4;
 const write = 'UPDATE store_epoch SET value = value WHERE id = 0';
@@ -49,19 +45,6 @@ test.each<[string, (pool: Pool) => Promise<unknown>]>([
     for (let count = 0; count < size; count++) await send(pool);
   },
 );
-
-test('a sale is refused as not-ready once, and then it sells', async () => {
-  const connections = testConnections({ MYSQL_POOL_SIZE: String(size) });
-  const voucher = await someVoucher(connections, { stock: 10 });
-  const { sell } = stockPositive(connections.mysql());
-  await moveWriter(connections.mysql());
-  const outcomes = [];
-  for (let user = 7; user < 7 + size; user++)
-    outcomes.push(await sell(someOrder(voucher.id, `${user}`), voucher, freeLease));
-  const accepted = Array.from({ length: size - 1 }, () => 'accepted');
-  expect(outcomes.map(({ kind }) => kind)).toEqual(['refused', ...accepted]);
-  expect(outcomes[0]).toMatchObject({ reason: 'not-ready' });
-});
 
 test('a connection that was reading meanwhile is left when it is given back', async () => {
   const pool = ownPool();

@@ -143,12 +143,6 @@ describe('nginx', () => {
     expect(seen.map(({ headers }) => headers['x-request-id'])).toEqual([name]);
   });
 
-  test('asks the next instance when one refuses the connection, because nothing was sent', async () => {
-    const url = await nginxBefore(await ownPorts(19_950), await saying('{}'));
-    const answers = await Promise.all(Array.from({ length: 6 }, () => buy(url)));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
-  });
-
   test('takes an instance for back that it took for dead, when no other is there', async () => {
     const [first, second] = [await killable(), await killable()];
     const url = await nginxBefore(first.port, second.port);

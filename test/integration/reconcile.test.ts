@@ -89,16 +89,6 @@ describe('two stores that agree', () => {
     expect(moving).toBeGreaterThan(0);
   });
 
-  test('need no keys of a sale that is over', async () => {
-    const over = await endingSoon();
-    await over.buyAs([1]);
-    await sale.record();
-    await over.loseRedis();
-    const isRemoved = async () => (await reconcile(sale.connections)).removed === 1;
-    await waitUntil('the end of the sale', 20_000, isRemoved);
-    expect(await reconcile(sale.connections)).toMatchObject(consistent);
-  });
-
   test('are compared, and rebuilt, without a look at the orders of a sale that is over and has no keys', async () => {
     const over = await endingSoon();
     await over.buyAs(usersUpTo(3));

@@ -85,14 +85,6 @@ describe('an entry of several orders', () => {
     expect(await queue.inHand?.()).toBe(5);
   });
 
-  test('is done when all are settled, and leaves no note', async () => {
-    const orders = await addEntry(3);
-    const { batches } = consume(redis, openQueue());
-    await untilEmpty();
-    expect(batches.map(idsIn)).toEqual([orders.map(({ id }) => id)]);
-    expect(await redis.hlen(shard.queued)).toBe(0);
-  });
-
   test('is delivered again whole when its consumer died before the acknowledgement', async () => {
     const orders = await addEntry(3);
     const dead = streamReader(redis, redis, shard, {

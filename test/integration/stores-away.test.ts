@@ -59,46 +59,36 @@ describe.each(['MySQL', 'Redis'] as const)('without %s', (store) => {
   });
 });
 
-type Answers = readonly [what: string, answers: (of: Instance) => readonly Asked[]];
 type Asked = readonly [answer: string, method: string, path: string, user?: string];
+type Answers = Readonly<Record<string, (of: Instance) => readonly Asked[]>>;
 
-async function expectAnswers(of: Instance, asked: readonly Asked[]): Promise<void> {
-  for (const [expected, ...request] of asked)
-    expect([await answer(of.app, ...request), ...request]).toEqual([expected, ...request]);
+function testAnswersWithout(store: 'MySQL' | 'Redis', answers: Answers): void {
+  test.each(Object.entries(answers))('%s', async (_, askedOf) => {
+    const away = await instanceWithout(store);
+    for (const [expected, ...request] of askedOf(away))
+      expect([await answer(away.app, ...request), ...request]).toEqual([expected, ...request]);
+  });
 }
 
 describe('without MySQL', () => {
-  test.each<Answers>([
-    [
-      'a known voucher is sold and shown, with its remaining stock',
-      ({ known }) => [
-        ['202', 'POST', `/vouchers/${known}/orders`],
-        ['200', 'GET', `/vouchers/${known}`],
-      ],
+  testAnswersWithout('MySQL', {
+    'a known voucher is sold and shown, with its remaining stock': ({ known }) => [
+      ['202', 'POST', `/vouchers/${known}/orders`],
+      ['200', 'GET', `/vouchers/${known}`],
     ],
-    [
-      'a voucher that the instance does not have in memory is sold: Redis has a copy',
-      ({ cold }) => [
-        ['202', 'POST', `/vouchers/${cold}/orders`],
-        ['200', 'GET', `/vouchers/${cold}`],
-      ],
+    'a voucher that the instance does not have in memory is sold: Redis has a copy': ({ cold }) => [
+      ['202', 'POST', `/vouchers/${cold}/orders`],
+      ['200', 'GET', `/vouchers/${cold}`],
     ],
-    [
-      'a voucher that no store knows and the list are not ready',
-      () => [
-        ['503 not-ready', 'POST', '/vouchers/999999999/orders'],
-        ['503 not-ready', 'GET', '/vouchers/999999999'],
-        ['503 not-ready', 'GET', '/vouchers'],
-      ],
+    'a voucher that no store knows and the list are not ready': () => [
+      ['503 not-ready', 'POST', '/vouchers/999999999/orders'],
+      ['503 not-ready', 'GET', '/vouchers/999999999'],
+      ['503 not-ready', 'GET', '/vouchers'],
     ],
-    ['a queued order is shown', ({ order }) => [['200', 'GET', `/orders/${order}`, '7']]],
-    [
-      'a recorded order is not ready, and not "unknown"',
-      ({ recorded }) => [['503 not-ready', 'GET', `/orders/${recorded}`, '9']],
+    'a queued order is shown': ({ order }) => [['200', 'GET', `/orders/${order}`, '7']],
+    'a recorded order is not ready, and not "unknown"': ({ recorded }) => [
+      ['503 not-ready', 'GET', `/orders/${recorded}`, '9'],
     ],
-  ])('%s', async (_, answers) => {
-    const away = await instanceWithout('MySQL');
-    await expectAnswers(away, answers(away));
   });
 
   test('a known voucher in buckets is sold: its number of buckets is remembered too', async () => {
@@ -122,33 +112,20 @@ describe('without MySQL', () => {
 });
 
 describe('without Redis', () => {
-  test.each<Answers>([
-    [
-      'the instance is not ready, and it lives',
-      () => [
-        ['503 not-ready', 'GET', '/readyz'],
-        ['200', 'GET', '/livez'],
-      ],
+  testAnswersWithout('Redis', {
+    'the instance is not ready, and it lives': () => [
+      ['503 not-ready', 'GET', '/readyz'],
+      ['200', 'GET', '/livez'],
     ],
-    [
-      'nothing is sold, and the purchase says that nothing was sent',
-      ({ known, cold }) =>
-        [known, cold].map((id) => ['503 not-ready', 'POST', `/vouchers/${id}/orders`] as const),
+    'nothing is sold, and the purchase says that nothing was sent': ({ known, cold }) =>
+      [known, cold].map((id) => ['503 not-ready', 'POST', `/vouchers/${id}/orders`] as const),
+    'the list of vouchers and a recorded order are shown': ({ recorded }) => [
+      ['200', 'GET', '/vouchers'],
+      ['200', 'GET', `/orders/${recorded}`, '9'],
     ],
-    [
-      'the list of vouchers and a recorded order are shown',
-      ({ recorded }) => [
-        ['200', 'GET', '/vouchers'],
-        ['200', 'GET', `/orders/${recorded}`, '9'],
-      ],
+    'an order that MySQL does not have is not ready, and not "unknown"': ({ order }) => [
+      ['503 not-ready', 'GET', `/orders/${order}`, '7'],
     ],
-    [
-      'an order that MySQL does not have is not ready, and not "unknown"',
-      ({ order }) => [['503 not-ready', 'GET', `/orders/${order}`, '7']],
-    ],
-  ])('%s', async (_, answers) => {
-    const away = await instanceWithout('Redis');
-    await expectAnswers(away, answers(away));
   });
 
   test('a voucher is shown without a remaining stock, and never as 0', async () => {

@@ -92,12 +92,6 @@ describe('a line', () => {
     expect(await withPass([4])).toEqual(isOver ? [4] : []);
   });
 
-  test('takes a user whose turn is over to its end', async () => {
-    await arrive(usersUpTo(4));
-    await leave(1);
-    expect((await place(1)).place).toBe(5);
-  });
-
   test('moves on when a pass lapses, and its user goes to the end', async () => {
     await enter({ PASS_MS: '3000' });
     await arrive(usersUpTo(5));

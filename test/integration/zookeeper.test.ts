@@ -5,11 +5,10 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { zookeeperLocks } from '../../src/lab/environment/locks-now.ts';
 import { namesIn } from '../../src/service/connections/zookeeper-nodes.ts';
 import { LeaseLost, LockServiceUnavailable } from '../../src/service/errors.ts';
-import { zookeeperQueueLock } from '../../src/service/locks/shared/zookeeper-queue.ts';
 import { held, type OpenLock, openLock } from '../support/locks.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
@@ -216,18 +215,6 @@ test('resources whose names share a beginning, or are no names of nodes, are apa
   const { lock } = await someProcess();
   const names = ['user:1', 'user:10', '', '.', '..', 'a/b', 'a', 'a%2Fb', '秒杀'];
   await Promise.all(names.map((name) => held(lock, name, { waitMs: 0 })));
-});
-
-test.each([
-  ['that does not wait sets no watch on the node before its own', 0, 0],
-  ['whose time is over looks no more', 60_000, 1],
-])('a caller %s', async (_, waitMs, watches) => {
-  const [{ lock }, { connections }] = [await someProcess(), await someProcess()];
-  await held(lock, resource);
-  const wait = vi.fn(async () => false); // The time is over.
-  const other = zookeeperQueueLock(connections.zookeeper(), wait, {});
-  expect(await other.acquire(resource, { waitMs })).toBeNull();
-  expect(wait).toHaveBeenCalledTimes(watches);
 });
 
 test('its package is loaded with the first session: a process with the whole ladder has none of it', async () => {

@@ -1,4 +1,4 @@
-/** A session of ZooKeeper that is over: the lock asks again as long as its caller waits. */
+/** A caller of the ZooKeeper lock whose session, time or patience is over. */
 import { expect, test, vi } from 'vitest';
 import type { Zookeeper } from '../../src/service/connections/zookeeper.ts';
 import { LockServiceUnavailable } from '../../src/service/errors.ts';
@@ -64,6 +64,16 @@ test('a lock whose node is gone again is not granted: it has no fence', async ()
   const lock = zookeeperQueueLock(oneQueue({ isGone: true }).zookeeper, async () => true, {});
   const refusal = lock.acquire('seat', { waitMs: 0 });
   await expect(refusal).rejects.toMatchObject({ cause: { message: 'the session is over' } });
+});
+
+test.each([
+  ['that does not wait sets no watch on the node before its own', 0, 0],
+  ['whose time is over looks no more', 60_000, 1],
+])('a caller %s', async (_, waitMs, watches) => {
+  const wait = vi.fn(async () => false); // The time is over.
+  const lock = zookeeperQueueLock(oneQueue({ isSecond: true }).zookeeper, wait, {});
+  expect(await lock.acquire('seat', { waitMs })).toBeNull();
+  expect(wait).toHaveBeenCalledTimes(watches);
 });
 
 test.each([
