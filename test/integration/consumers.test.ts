@@ -13,7 +13,7 @@ import {
   redisStreamGroupQueue,
   type StreamGroupOptions,
 } from '../../src/service/queues/redis-stream-group.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { callsOf, quietRedis, testConnections } from '../support/connections.ts';
 import { consume, idsIn, type Settle, someOrder } from '../support/sale.ts';
 import { startOwnRedis } from '../support/servers.ts';
 import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
@@ -65,10 +65,7 @@ const claiming = (claimIdleMs: number, more: StreamGroupOptions = {}) =>
   redisStreamGroupQueue(redis, direct.saleKeys, { gatherMs: 0, claimIdleMs, ...more });
 
 /** How often a consumer has looked for idle entries. */
-async function claims(): Promise<number> {
-  const statistics = await redis.info('commandstats');
-  return Number(/cmdstat_xautoclaim:calls=(\d+)/.exec(statistics)?.[1] ?? 0);
-}
+const claims = () => callsOf(redis, 'xautoclaim');
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

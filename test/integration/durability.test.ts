@@ -16,7 +16,7 @@ import { changeSale, finishChanges } from '../../src/service/orders/voucher-chan
 import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { withCode } from '../support/basics.ts';
 import { deploymentSecret, tokenFor } from '../support/client.ts';
-import { quiet, readyConnections } from '../support/connections.ts';
+import { callsOf, quiet, readyConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { ownDatabase, ownStores } from '../support/own-stores.ts';
@@ -215,10 +215,7 @@ test('with `replica`, nobody is told `sold-out` because another bucket sold what
   await untilSoldOut(() => buy(userOf(second)));
 
   // Each bucket may have a master of its own: each is asked for its replica.
-  const sets = async () => {
-    const stats = await connections.redis('admin').info('commandstats');
-    return Number(/cmdstat_set:calls=(\d+)/.exec(stats)?.[1] ?? 0);
-  };
+  const sets = () => callsOf(connections.redis('admin'), 'set');
   const before = await sets();
   const other = luaBuckets(connections.redis('purchase'), saleKeys, options);
   const answer = await other.sell(someOrder(voucher.id, userOf(second)), voucher, freeLease);
@@ -251,8 +248,7 @@ test('with `replica`, many purchases share one WAIT, and an outcome on a new con
   const inventory = openLuaStream(connections);
   const sold = await Promise.all(orders.map((order) => inventory.sell(order, voucher, freeLease)));
   expect(kinds(sold)).toEqual(['accepted']);
-  const stats = await connections.redis('admin').info('commandstats');
-  const waits = Number(/cmdstat_wait:calls=(\d+)/.exec(stats)?.[1]);
+  const waits = await callsOf(connections.redis('admin'), 'wait');
   expect(waits).toBeGreaterThan(0);
   expect(waits).toBeLessThan(20);
 

@@ -16,6 +16,7 @@ import { freeLease } from '../../src/service/locks/none.ts';
 import { withCode } from '../support/basics.ts';
 import { patient, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
+import { isRunning, lockRow } from '../support/own-stores.ts';
 import { luaStreamSale, someOrder, someVoucher, startWorker } from '../support/sale.ts';
 import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
 
@@ -145,10 +146,8 @@ describe('a frozen connection to MySQL', () => {
     const sleeping = select(connections.mysql(), 'SELECT SLEEP(50), 1 AS asleep');
     await expect(sleeping).rejects.toMatchObject({ code: 'MYSQL_SILENT' });
     const pool = testConnections().mysql();
-    await waitUntil('the statement to end', 20_000, async () => {
-      const [sessions] = await pool.query('SHOW PROCESSLIST');
-      return !JSON.stringify(sessions).includes('AS asleep');
-    });
+    const isOver = async () => !(await isRunning(pool, 'AS asleep'));
+    await waitUntil('the statement to end', 20_000, isOver);
   });
 });
 
@@ -198,17 +197,12 @@ describe('an order worker', () => {
     const behind = await mysqlBehindProxy(quickly);
     const { buy, untilRecorded, freeze, voucher } = await saleWithWorker(behind);
     const pool = testConnections().mysql();
-    const other = await pool.getConnection();
-    await other.beginTransaction();
-    await other.query('SELECT 1 FROM seckill_stock WHERE voucher_id = ? FOR UPDATE', [voucher.id]);
+    const letGo = await lockRow(pool, `seckill_stock WHERE voucher_id = ${voucher.id}`);
     await buy(5);
-    await waitUntil('the batch to wait for the row', 20_000, async () => {
-      const [sessions] = await pool.query('SHOW PROCESSLIST');
-      return JSON.stringify(sessions).includes('UPDATE seckill_stock SET stock = stock -');
-    });
+    const waits = () => isRunning(pool, 'UPDATE seckill_stock SET stock = stock -');
+    await waitUntil('the batch to wait for the row', 20_000, waits);
     freeze(); // Its inserts are done, and its COMMIT will never arrive.
-    await other.rollback();
-    other.release();
+    await letGo();
     await untilRecorded(5, answerMs + 200 + 3 * reconnectMs);
   });
 

@@ -22,7 +22,7 @@ import {
   statuses,
   tokenFor,
 } from '../support/client.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { callsOf, quietRedis, testConnections } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { openProcess } from '../support/own-stores.ts';
@@ -35,10 +35,8 @@ import {
   startWorker,
   usersUpTo,
 } from '../support/sale.ts';
-import { startService } from '../support/service-process.ts';
+import { serviceEntry, startService } from '../support/service-process.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
-
-const entry = new URL('../../dist/service/bin/service.js', import.meta.url).pathname;
 
 /** An instance in this process; its orders are recorded by the test, and by nobody else. */
 async function instance(changes: Readonly<Record<string, string>> = {}) {
@@ -173,20 +171,15 @@ test('all who wait cost MySQL nothing while they wait, and not one query each wh
   connections.mysql().on('acquire', () => {
     queries += 1;
   });
-  const before = await looksAtQueue(own);
-  const fiveMore = async () => (await looksAtQueue(own)) >= before + 5;
+  const looks = () => callsOf(own.redis('admin'), 'hmget'); // Several fields of a hash at once.
+  const before = await looks();
+  const fiveMore = async () => (await looks()) >= before + 5;
   await waitUntil('five looks at the queue', 20_000, fiveMore);
   expect(queries).toBe(0);
   await record(own, orders);
   for (const stream of streams) await ends(stream, ['queued', 'confirmed']);
   expect(queries).toBeLessThan(10); // One, where all are recorded between two looks.
 });
-
-/** How often this Redis was asked for several fields of a hash at once. */
-async function looksAtQueue(connections: Connections): Promise<number> {
-  const stats = await connections.redis('admin').info('commandstats');
-  return Number(/cmdstat_hmget:calls=(\d+)/.exec(stats)?.[1] ?? 0);
-}
 
 test('an instance has a limit of streams that wait, and a client that leaves makes place', async () => {
   const { connections, baseUrl } = await instance({ ORDER_STREAMS: '2' });
@@ -255,7 +248,7 @@ test('the end of an order of another user that has the same id is not told', asy
 });
 
 test('a stopping instance ends its streams, so that it drains', async () => {
-  const service = await startService(entry, {
+  const service = await startService(serviceEntry, {
     MYSQL_URL: ownLab.environment['MYSQL_URL'] ?? '',
     REDIS_URL: quietRedis(),
     TOKEN_SECRET: deploymentSecret,

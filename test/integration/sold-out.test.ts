@@ -17,6 +17,7 @@ import {
 import { SoldOutMemory } from '../../src/service/inventory/shared/sold-out-memory.ts';
 import { addBuyers, repairPlace } from '../../src/service/orders/reconcile/repair.ts';
 import type { HistoryEvent } from '../../src/service/trace/history.ts';
+import { callsOf } from '../support/connections.ts';
 import { type OwnSale, quietSale } from '../support/own-sale.ts';
 import { firstTerms, someOrder, someVoucherId } from '../support/sale.ts';
 import { facts } from '../unit/facts.ts';
@@ -41,8 +42,7 @@ async function sellOut(): Promise<Order[]> {
 
 /** A purchase that costs Redis nothing, as a hundred in a row show. */
 async function remembers(instance: OwnSale): Promise<boolean> {
-  const calls = async () =>
-    Number(/cmdstat_evalsha:calls=(\d+)/.exec(await sale.redis.info('commandstats'))?.[1]);
+  const calls = () => callsOf(sale.redis, 'evalsha');
   const before = await calls();
   for (let count = 0; count < 100; count++)
     expect(await instance.buy(nextUser())).toMatchObject({ reason: 'sold-out' });
@@ -183,8 +183,7 @@ test('a buyer who was restored by a repair is told of the order, although the vo
 test('a voucher for which there is no room is not remembered, and pushes out no other', async () => {
   await onSale({ stock: 1 });
   const memory = new SoldOutMemory(sale.connections.redis('purchase'));
-  const reads = async () =>
-    Number(/cmdstat_hscan:calls=(\d+)/.exec(await sale.redis.info('commandstats'))?.[1] ?? 0);
+  const reads = () => callsOf(sale.redis, 'hscan');
   const ids = Array.from({ length: 10 }, someVoucherId);
   const shardOf = (id: string) => sale.connections.saleKeys.of(id);
   const learn = (id: string, buckets = 1) => {

@@ -1,4 +1,5 @@
 /** Connections to the test lab's servers, as a process of the service would open them. */
+import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { readConfig } from '../../src/service/config.ts';
 import { Connections } from '../../src/service/connections/connections.ts';
@@ -44,4 +45,10 @@ export async function readyConnections(
   for (const role of ['admin', ...roles] as const) connections.redis(role);
   await connections.ready();
   return connections;
+}
+
+/** How often this Redis has run a command. */
+export async function callsOf(redis: Redis, command: string): Promise<number> {
+  const stats = await redis.info('commandstats');
+  return Number(new RegExp(`^cmdstat_${command}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
 }

@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest';
 import { databases } from '../../src/lab/environment/servers/database.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
+import type { Pool } from '../../src/service/connections/mysql.ts';
 import { migrate } from '../../src/service/connections/schema.ts';
 import { quiet, quietRedis, testConnections } from './connections.ts';
 import { ownLab } from './own-lab.ts';
@@ -71,6 +72,23 @@ export const setGlobal = (name: string, value: number | string, before: number |
 
 /** The whole server, until the test is over. */
 export const makeReadOnly = () => setGlobal('read_only', 'ON', 'OFF');
+
+/** @returns what lets go of the row; until then another transaction has it. */
+export async function lockRow(pool: Pool, row: string): Promise<() => Promise<void>> {
+  const other = await pool.getConnection();
+  await other.beginTransaction();
+  await other.query(`SELECT 1 FROM ${row} FOR UPDATE`);
+  return async () => {
+    await other.rollback();
+    other.release();
+  };
+}
+
+/** Whether a session runs a statement with this text. */
+export async function isRunning(pool: Pool, text: string): Promise<boolean> {
+  const [sessions] = await pool.query('SHOW PROCESSLIST');
+  return JSON.stringify(sessions).includes(text);
+}
 
 const newName = (kind: string) => `${kind}_${randomBytes(6).toString('hex')}`;
 
