@@ -174,16 +174,6 @@ describe('a change whose process dies', () => {
     expect((await collectFacts(sale.connections, sale.id))?.stocks).toEqual([stock, stock + 3]);
   });
 
-  test('is finished by the next operator, and both changes take effect', async () => {
-    await dieAt('change-applied', () => sale.edit({ stock: 5 }));
-    await sale.edit({ paused: true });
-    expect(await sale.changes()).toMatchObject([
-      { number: 1, state: 'done', stock: 5, paused: false },
-      { number: 2, state: 'done', stock: 5, paused: true },
-    ]);
-    await sale.expectConsistent(5);
-  });
-
   test('is finished by a rebuild, when Redis lost what was applied', async () => {
     await sale.buyAs([1, 2]);
     await dieAt('change-applied', () => sale.edit({ stock: stock + 3 }));
