@@ -13,7 +13,7 @@ import { collectFacts } from '../service/audit/collect.ts';
 import { proofsOf } from '../service/audit/evidence.ts';
 import { confirmed, type Facts } from '../service/audit/facts.ts';
 import { readHistory } from '../service/audit/read-history.ts';
-import type { Done } from '../service/operate/operate.ts';
+import type { OperationResult } from '../service/operate/operate.ts';
 import { flag } from '../service/operate/words.ts';
 import { endedDays, runEndedSales } from '../service/orders/ended-sales.ts';
 import { LettersGiven, runDeadLetters } from '../service/orders/letters-command.ts';
@@ -23,7 +23,7 @@ import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { print, setExitCode } from './output.ts';
 
-function tellDone(json: boolean, { data, text, exitCode }: Done): void {
+function tellDone(json: boolean, { data, text, exitCode }: OperationResult): void {
   print(json, data, () => wrapLines(text));
   process.exitCode = exitCode;
 }

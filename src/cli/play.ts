@@ -7,8 +7,8 @@ import { type Database, defaultDatabase } from '../lab/environment/servers/datab
 import { databaseOf, type Work, withLab } from '../lab/environment/session.ts';
 import { defaultProgram, type WorkFolders } from '../lab/environment/work-folders.ts';
 import {
-  type Planned,
-  type Played,
+  type ExperimentPlan,
+  type ExperimentPlay,
   type Written,
   writeReport,
 } from '../lab/report/experiment-report.ts';
@@ -25,7 +25,7 @@ import type { Verdict } from '../service/domain.ts';
 import type { Language } from '../texts/texts.ts';
 import { print, progress, setExitCode } from './output.ts';
 
-export interface Request<Options extends object, Own> extends Planned<Options, Own> {
+export interface Request<Options extends object, Own> extends ExperimentPlan<Options, Own> {
   readonly times: number;
   readonly database: Database | undefined;
   /** The command has no `--database`: it takes that of the lab. */
@@ -54,7 +54,7 @@ export async function playExperiment<Options extends object, Own>(
   const database = databaseOf(labFolder, request.database);
   const ending = isOnLabDatabase ? '' : onDatabase(database);
   const work: Work<void> = async (lab, signal, untilInterrupted) => {
-    const plays: Played<Own>[] = [];
+    const plays: ExperimentPlay<Own>[] = [];
     while (plays.length < times && !signal.aborted) {
       plays.push(await playOnce(request, { lab, signal, untilInterrupted }));
       if (times > 1) progress(`${plays.length} of ${times}: ${plays.at(-1)?.result.verdict}`);
@@ -73,7 +73,7 @@ const tellerOf = <Options extends object, Own>({ json, report }: Request<Options
 async function playOnce<Options extends object, Own>(
   request: Request<Options, Own>,
   session: Parameters<typeof play>[3],
-): Promise<Played<Own>> {
+): Promise<ExperimentPlay<Own>> {
   const events: StageEvent[] = [];
   const keep = (event: StageEvent) => event.kind !== 'purchase' && events.push(event);
   const { name, experiment, options, isQuiet, report: own, language } = request;
@@ -93,7 +93,7 @@ const notesReader = (print: (line: string) => void, language: Language = 'en') =
 
 function printResult<Options extends object, Own>(
   { name, experiment, options, times, json, command, language = 'en' }: Request<Options, Own>,
-  plays: readonly Played<Own>[],
+  plays: readonly ExperimentPlay<Own>[],
   { about: { folder }, result: { recorded, ...brief }, replay, ownReport }: Written<Own>,
 ): void {
   if (ownReport) {

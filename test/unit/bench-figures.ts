@@ -1,6 +1,6 @@
 /** The figures of a load, by hand, for the tests of the benchmarks. */
 import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
-import type { Measured } from '../../src/lab/benchmarks/measure.ts';
+import type { LoadMeasurement } from '../../src/lab/benchmarks/measure.ts';
 import { spreadOf } from '../../src/lab/benchmarks/spread.ts';
 
 type Role = (typeof cpuRoles)[number];
@@ -10,7 +10,7 @@ export const cpuOf = <Value>(of: (role: Role) => Value): Record<Role, Value> =>
 
 export const cpu = cpuOf(() => 1);
 
-export const measured = (given: Partial<Measured> = {}): Measured => ({
+export const measured = (given: Partial<LoadMeasurement> = {}): LoadMeasurement => ({
   ...{ seconds: 100, requestsPerSecond: 1, answers: { accepted: 100 }, broken: 0 },
   ...{ p50Ms: 1, p99Ms: 1, cpu, otherWork: 0 },
   ...given,

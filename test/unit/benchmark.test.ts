@@ -8,7 +8,7 @@ import { faultsOfSale, legitimateRefusals } from '../../src/lab/benchmarks/fault
 import { flatness, type GrowthRow, marksUpTo } from '../../src/lab/benchmarks/growth-benchmark.ts';
 import { type LockCost, lockTarget } from '../../src/lab/benchmarks/lock-benchmark.ts';
 import { floor } from '../../src/lab/benchmarks/lock-cycles.ts';
-import type { Measured, MeasuredSale } from '../../src/lab/benchmarks/measure.ts';
+import type { LoadMeasurement, MeasuredSale } from '../../src/lab/benchmarks/measure.ts';
 import { machineTime, otherShare } from '../../src/lab/benchmarks/other-work.ts';
 import {
   faultsOfRound,
@@ -32,7 +32,7 @@ import { ladder, rungNames } from '../../src/service/ladder/rungs.ts';
 import { someFolder } from '../support/basics.ts';
 import { cpu, cpuOf, exactly, measured } from './bench-figures.ts';
 
-const answered = (answers: Measured['answers']) => measured({ answers });
+const answered = (answers: LoadMeasurement['answers']) => measured({ answers });
 const sale = (given: Partial<MeasuredSale> = {}): MeasuredSale => ({
   ...{ voucherId: '1', purchase: measured(), accepted: 100, acceptedPerSecond: 1 },
   ...{ recorded: 100, recordedPerSecond: 1, lagMs: 1, deepest: 1 },
@@ -57,7 +57,7 @@ describe('the figures of a sale count', () => {
   });
 
   test('with the refusals that a rung may give, and with no others', () => {
-    const faults = (rung: string, refusals: Measured['answers']) =>
+    const faults = (rung: string, refusals: LoadMeasurement['answers']) =>
       faultsOfSale(rung, sale({ purchase: answered({ accepted: 100, ...refusals }) }), 8);
     expect(faults('version-check', { conflict: 900 })).toEqual([]);
     expect(faults('redis-no-retry', { conflict: 900 })).toHaveLength(1);
@@ -279,7 +279,7 @@ describe('the growth of a voucher', () => {
 });
 
 describe('a load by the script alone', () => {
-  const time: Measured['cpu'] = cpuOf(() => 300);
+  const time: LoadMeasurement['cpu'] = cpuOf(() => 300);
   const bought = (answers: Record<string, number>) => ({ seconds: 2, p99Ms: 1, answers });
 
   test('counts what all servers took for an accepted order, without the load itself', () => {
@@ -289,7 +289,7 @@ describe('a load by the script alone', () => {
     });
   });
 
-  test.each<[string, Record<string, number>, number, Measured['cpu']]>([
+  test.each<[string, Record<string, number>, number, LoadMeasurement['cpu']]>([
     ['1 unknown', { accepted: 99, unknown: 1 }, 99, time],
     ['100 orders accepted, 99 recorded', { accepted: 100 }, 99, time],
     ['100 orders accepted, 101 recorded', { accepted: 100 }, 101, time],
@@ -326,7 +326,7 @@ describe('other work on the machine', () => {
     ['is without that of the lab; the host’s part counts', 700_000, 20 / 200],
     ['is never negative', 1_000_000, 0],
   ])('%s', (_, ofApi, share) => {
-    const lab: Measured['cpu'] = { ...cpuOf(() => 0), api: ofApi };
+    const lab: LoadMeasurement['cpu'] = { ...cpuOf(() => 0), api: ofApi };
     expect(otherShare(before, after, lab)).toBeCloseTo(share);
   });
 

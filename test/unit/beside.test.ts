@@ -7,14 +7,14 @@ import {
   ratiosOf,
   type SellerRound,
 } from '../../src/lab/benchmarks/beside-benchmark.ts';
-import type { Measured } from '../../src/lab/benchmarks/measure.ts';
+import type { LoadMeasurement } from '../../src/lab/benchmarks/measure.ts';
 import { readOtherService } from '../../src/lab/benchmarks/other-service.ts';
 import { blocksText } from '../../src/lab/report/table.ts';
 import { someFolder, withCode } from '../support/basics.ts';
 import { measured } from './bench-figures.ts';
 import { benchReports } from './bench-reports.ts';
 
-const purchase = (answers: Measured['answers'], broken = 0): Measured =>
+const purchase = (answers: LoadMeasurement['answers'], broken = 0): LoadMeasurement =>
   measured({ answers, broken });
 const recordingOf = (recorded: number): NonNullable<SellerRound['recording']> => ({
   ...{ recorded, duringPerSecond: 1, afterPerSecond: 1, drainSeconds: 1, perSecond: 20 },

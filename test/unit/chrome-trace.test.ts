@@ -1,7 +1,7 @@
 /** The trace of an experiment: what Perfetto needs so that it shows every slice and every flow. */
 import { describe, expect, test } from 'vitest';
 import { chromeTrace, type TraceEvent } from '../../src/lab/report/chrome-trace.ts';
-import type { Emitted, StageEvent } from '../../src/lab/stage/events.ts';
+import type { EventContent, StageEvent } from '../../src/lab/stage/events.ts';
 import { facts, history } from './facts.ts';
 
 /** Its clock began long before the experiment. */
@@ -18,7 +18,7 @@ const happened = history(
   return { ...event, at: later(event.at), instance: instance ?? '' };
 });
 
-const stageEvents = (...given: [ms: number, event: Emitted][]): StageEvent[] =>
+const stageEvents = (...given: [ms: number, event: EventContent][]): StageEvent[] =>
   given.map(([ms, event], index) => ({ ...event, number: index + 1, at: at(ms) }));
 const events = stageEvents(
   [0, { kind: 'started', experiment: 'x', about: { en: '', zh: '' }, options: {} }],

@@ -1,6 +1,6 @@
 /** What the tests of the drills share: tries by hand, and a table of cases for each verdict. */
 import { expect, test } from 'vitest';
-import type { Seen, Timeline } from '../../src/lab/drills/expectations.ts';
+import type { SeenOutage, Timeline } from '../../src/lab/drills/expectations.ts';
 import { type Away, type LockOutage, lockOutage } from '../../src/lab/drills/lock-outages.ts';
 import { type Judged, textIn } from '../../src/lab/stage/result.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
@@ -38,7 +38,10 @@ export const outOfService: Timeline = {
 export const rowOf = (rung: RungName, servers: readonly string[], away: Away = 'stopped') =>
   lockOutage({ servers, away }, { rung, partMs: 1_000, soldAgainWithinMs: 2_000 });
 
-export const stopped: Seen<LockOutage> = { ...outOfService, row: rowOf('multilock', ['redis-2']) };
+export const stopped: SeenOutage<LockOutage> = {
+  ...outOfService,
+  row: rowOf('multilock', ['redis-2']),
+};
 
 type Cases<Changes> = Readonly<Record<string, Changes>>;
 

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { judgeStorm } from '../../src/lab/lock-storm/judge.ts';
 import { leftMsMin, stormPlan } from '../../src/lab/lock-storm/plan.ts';
-import type { Done, StormRecord } from '../../src/lab/lock-storm/records.ts';
+import type { StormFaults, StormRecord } from '../../src/lab/lock-storm/records.ts';
 
 const key = 'seat';
-const nothing: Done = {
+const nothing: StormFaults = {
   stops: [],
   kills: [],
   disconnections: [],
@@ -29,7 +29,7 @@ function turn(
   ];
 }
 
-const judged = (records: readonly StormRecord[], done: Partial<Done> = {}) => {
+const judged = (records: readonly StormRecord[], done: Partial<StormFaults> = {}) => {
   const inOrder = [...records].sort((one, other) => one.at - other.at);
   return judgeStorm(inOrder, { ...nothing, ...done });
 };

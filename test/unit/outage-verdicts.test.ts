@@ -10,13 +10,13 @@ import {
 } from '../../src/lab/drills/database-outage.ts';
 import {
   type Expectation,
-  type Expected,
+  type ExpectedOutage,
   expected,
   judgeOutages,
   type Look,
   outagePhase,
   phasesAround,
-  type Seen,
+  type SeenOutage,
   type Timeline,
   wrongIn,
 } from '../../src/lab/drills/expectations.ts';
@@ -47,7 +47,7 @@ describe('an outage of lock servers', () => {
   const available = { ...stopped, row: rowOf('redlock', ['redis-2']), tries: load(() => sold) };
   const dead = { ...stopped, tries: load((ms) => (ms < 1_000 ? sold : away)) };
   const broken = { ...stopped, tries: load(() => ({ outcome: 'unknown' })), leftLocks: 19 };
-  const wrong = (seen: Seen) =>
+  const wrong = (seen: SeenOutage) =>
     wrongIn(seen, seen.row.expects, facts()).map((text) => text.split(': ')[1]);
 
   test.each([
@@ -212,8 +212,8 @@ describe('what is expected of an outage', () => {
 
 describe('the verdict of outages under load', () => {
   const given: Given = { attempts: [first, second], history: [], locked: false };
-  const row: Expected = { name: 'it', expects: [() => null] };
-  type Changes = Partial<Seen> & { readonly unfinished?: string[]; readonly given?: Given };
+  const row: ExpectedOutage = { name: 'it', expects: [() => null] };
+  type Changes = Partial<SeenOutage> & { readonly unfinished?: string[]; readonly given?: Given };
   const judged = ({ given: own, unfinished = [], ...changes }: Changes) =>
     judgeOutages([
       { seen: [{ ...survived, row, ...changes }], unfinished, facts: facts({ ...given, ...own }) },
@@ -275,7 +275,7 @@ describe('what a drill expects of its outage', () => {
     ...{ tries: [first, second, ...[1, 2].map(() => tried(unknown('2'), 31))], waitingMost: 0 },
     ...{ looks: [look(true)], exitCodes: [null] },
   };
-  const wrong = ({ expects, needs = [] }: Omit<Expected, 'name'>, isReady: boolean) =>
+  const wrong = ({ expects, needs = [] }: Omit<ExpectedOutage, 'name'>, isReady: boolean) =>
     [...needs, ...expects].flatMap(
       (each) => each({ ...worst, looks: [look(isReady)] }, facts()) ?? [],
     );

@@ -1,7 +1,7 @@
 /** The picture of the servers: where each stands, and what can be done to it. */
 import { expect, test } from 'vitest';
 import { type FaultVerb, faults, verbs } from '../../src/lab/faults/faults.ts';
-import type { Emitted, StageEvent } from '../../src/lab/stage/events.ts';
+import type { EventContent, StageEvent } from '../../src/lab/stage/events.ts';
 import { fold } from '../../src/page/client/event-log.ts';
 import { endedBy, offeredVerbs, tiersOf } from '../../src/page/client/hand-verbs.ts';
 import { brokenNames } from '../../src/page/client/run-model.ts';
@@ -60,7 +60,7 @@ test('every verb that is offered is one of the lab, and says in both languages w
 });
 
 test('a fault is open until it ends; two of one name are told apart', () => {
-  const emitted: Emitted[] = [
+  const emitted: EventContent[] = [
     { kind: 'started', experiment: 'break-redlock', about: { en: '', zh: '' }, options: {} },
     { kind: 'fault', id: 1, name: 'stop redis-1' },
     { kind: 'fault', id: 2, name: 'stop redis-1' },

@@ -1,10 +1,10 @@
 /** Tells readers what happens, as a stage does. */
-import type { Answered, Emitted, Reader } from '../../src/lab/stage/events.ts';
+import type { BuyerAnswer, EventContent, Reader } from '../../src/lab/stage/events.ts';
 
 /** @param now nanoseconds */
 export function recorderOf(readers: readonly Reader[], now: () => bigint) {
   let number = 0;
-  const tell = (event: Emitted, at = String(now())): void => {
+  const tell = (event: EventContent, at = String(now())): void => {
     number += 1;
     for (const read of readers) read({ ...event, number, at });
   };
@@ -13,7 +13,7 @@ export function recorderOf(readers: readonly Reader[], now: () => bigint) {
     loadEnded: (name: string) => tell({ kind: 'load-ended', name }),
     faultStarted: (name: string) => tell({ kind: 'fault', id: 1, name }),
     faultEnded: (name: string) => tell({ kind: 'healed', id: 1, name }),
-    attempt: (attempt: Answered, load?: string) =>
+    attempt: (attempt: BuyerAnswer, load?: string) =>
       tell({ kind: 'purchase', attempt, ...(load && { load }) }, attempt.answeredAt),
   };
 }

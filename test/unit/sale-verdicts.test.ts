@@ -9,7 +9,7 @@ import { underFire } from '../../src/lab/drills/under-fire.ts';
 import { judgeWaitingRoom, type WaitedSale } from '../../src/lab/drills/waiting-room.ts';
 import {
   judgeScaleOut,
-  type Killed,
+  type KilledWorker,
   type ScaleStep,
 } from '../../src/lab/drills/workers-scale-out.ts';
 import type { Undo } from '../../src/lab/faults/fault.ts';
@@ -79,7 +79,7 @@ const waitedSale: WaitedSale = {
 const judgeLine = ({ tries: own = tries, ...changes }: Partial<WaitedSale>) =>
   judgeWaitingRoom([{ ...waitedSale, ...changes, tries: [jump, ...own] }]);
 
-const killed: Killed = {
+const killed: KilledWorker = {
   ...{ worker: 'api-worker-2', inHand: [['a'], ['b']], recordedBefore: 0, claimedMs: 2_100 },
   recordedByOthers: new Set(['a', 'b']),
 };
@@ -88,7 +88,8 @@ const step = { ...sale, workers: 2, withoutConsumer: [], waiting: 50, recordedMs
 type StepChanges = Partial<Omit<ScaleStep, 'facts'>> & Changes;
 const judgeScale = ({ facts: own = sale.facts, ...changes }: StepChanges) =>
   judgeScaleOut([{ ...step, ...changes, facts: [own] }]);
-const judgeKilled = (changes: Partial<Killed>) => judgeScale({ killed: { ...killed, ...changes } });
+const judgeKilled = (changes: Partial<KilledWorker>) =>
+  judgeScale({ killed: { ...killed, ...changes } });
 
 const floods = [
   { name: 'the list', answers: { '200': 400, 'too-many-requests': 9_000 } },

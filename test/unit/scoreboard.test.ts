@@ -1,6 +1,6 @@
 /** The scoreboard shows what was played and nothing else, and says where a claim does not show. */
 import { describe, expect, test } from 'vitest';
-import type { Seen } from '../../src/lab/drills/expectations.ts';
+import type { SeenOutage } from '../../src/lab/drills/expectations.ts';
 import {
   type LockOutage,
   lockServiceOf,
@@ -141,7 +141,7 @@ describe('the play of a race', () => {
 
 describe('the play of an outage', () => {
   const audited = (of: Facts) => ({ facts: of, audit: audit(of) });
-  const play = (change: Partial<Seen<LockOutage>> = {}, of = facts()) =>
+  const play = (change: Partial<SeenOutage<LockOutage>> = {}, of = facts()) =>
     playOfOutage({ ...stopped, ...change }, audited(of));
 
   test('has what it cost, and is held when the rung did as its row claims', () => {
@@ -153,7 +153,7 @@ describe('the play of an outage', () => {
     expect(goesOn).toMatchObject({ verdict: 'held', cost: { soldOn: true } });
   });
 
-  test.each<[what: string, Partial<Seen<LockOutage>>]>([
+  test.each<[what: string, Partial<SeenOutage<LockOutage>>]>([
     ['it did not sell', { row: rowOf('redlock', ['redis-2']) }],
     ['it left a lock', { leftLocks: 19 }],
   ])('is not as claimed when %s', (_, change) => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { markText } from '../../src/lab/report/fault-words.ts';
 import { liveHead, liveLegend, liveReader, secondLine } from '../../src/lab/report/live-lines.ts';
-import { type Answered, emitter, type Reader } from '../../src/lab/stage/events.ts';
+import { type BuyerAnswer, emitter, type Reader } from '../../src/lab/stage/events.ts';
 import { faultTable } from '../../src/lab/stage/fault-table.ts';
 import { textIn } from '../../src/lab/stage/result.ts';
 import { spansOf } from '../../src/lab/stage/seconds.ts';
@@ -27,7 +27,7 @@ function timelineAt(also: Reader = () => {}) {
     nowMs = ms;
     return recorder;
   };
-  const answer = (ms: number, given: Partial<Answered> = {}) =>
+  const answer = (ms: number, given: Partial<BuyerAnswer> = {}) =>
     recorder.attempt({
       ...{ outcome: 'accepted', latencyMs: 5, answeredAt: String(nanoseconds(ms)) },
       ...given,

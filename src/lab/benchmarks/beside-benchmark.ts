@@ -23,7 +23,7 @@ import { labProcesses } from './lab-processes.ts';
 import {
   type Bench,
   countConfirmed,
-  type Measured,
+  type LoadMeasurement,
   measureUrl,
   orderPath,
   putVoucherOnSale,
@@ -58,7 +58,7 @@ export interface Recording {
 }
 
 export interface SellerRound {
-  readonly purchase: Measured;
+  readonly purchase: LoadMeasurement;
   readonly accepted: number;
   readonly acceptedPerSecond: number;
   readonly recording: Recording | null;
@@ -157,7 +157,7 @@ async function measureSeller(
   const before = (await orders?.()) ?? 0;
   let during = 0;
   let drainSeconds = 0;
-  const settle = async ({ answers: { accepted = 0 } }: Pick<Measured, 'answers'>) => {
+  const settle = async ({ answers: { accepted = 0 } }: Pick<LoadMeasurement, 'answers'>) => {
     if (!orders) return;
     during = (await orders()) - before;
     const endedAt = performance.now();

@@ -4,12 +4,12 @@
  */
 import type { Rung } from '../../service/ladder/rung.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
-import type { Measured, MeasuredSale } from './measure.ts';
+import type { LoadMeasurement, MeasuredSale } from './measure.ts';
 
 /** Any other code than these is a fault; so is receiving none of them. */
 export function faultsOfAnswers(
   name: string,
-  { answers, broken, cpu }: Measured,
+  { answers, broken, cpu }: LoadMeasurement,
   expected: string,
   alsoAllowed: readonly string[] = [],
 ): string[] {

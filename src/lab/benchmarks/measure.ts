@@ -19,7 +19,7 @@ export interface Bench {
   readonly progress: Progress;
 }
 
-export interface Measured {
+export interface LoadMeasurement {
   readonly seconds: number;
   readonly requestsPerSecond: number;
   readonly answers: Answers;
@@ -41,7 +41,7 @@ export function measurePath(
   path: string,
   others: readonly RoleProcess[] = [],
   settle?: Settle,
-): Promise<Measured> {
+): Promise<LoadMeasurement> {
   const processes = () => [...labProcesses(lab), ...others];
   return measureUrl(`${lab.baseUrl}${path}`, load, processes, signal, settle);
 }
@@ -53,7 +53,7 @@ export async function measureUrl(
   processes: () => readonly RoleProcess[],
   signal: AbortSignal,
   settle: Settle = async () => {},
-): Promise<Measured> {
+): Promise<LoadMeasurement> {
   signal.throwIfAborted();
   const endPeriod = beginCpuPeriod(processes);
   const before = machineTime();
@@ -69,7 +69,7 @@ export async function measureUrl(
 /** A rush on one voucher with enough stock for everybody, each request by another user. */
 export interface MeasuredSale {
   readonly voucherId: string;
-  readonly purchase: Measured;
+  readonly purchase: LoadMeasurement;
   readonly accepted: number;
   readonly acceptedPerSecond: number;
   readonly recorded: number;

@@ -10,7 +10,7 @@ import { type CpuRole, cpuRoles, sumOfServers } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfSale } from './faults-of-figures.ts';
 import {
   type Bench,
-  type Measured,
+  type LoadMeasurement,
   type MeasuredSale,
   measurePath,
   measureSale,
@@ -26,7 +26,7 @@ export type RequestName = (typeof requestNames)[number];
 
 /** The purchase's own sale is in `sale`. */
 export interface Round {
-  readonly requests: Readonly<Record<RequestName, Measured>>;
+  readonly requests: Readonly<Record<RequestName, LoadMeasurement>>;
   readonly sale: MeasuredSale;
 }
 
@@ -174,12 +174,12 @@ export function faultsOfRound({ requests, sale }: Round, connections: number): s
   return [...others, ...refused, ...faultsOfSale(rung, sale, connections)];
 }
 
-function figuresByName(of: (name: RequestName) => Measured[]) {
+function figuresByName(of: (name: RequestName) => LoadMeasurement[]) {
   const figures = requestNames.map((name) => [name, requestFigures(of(name))]);
   return Object.fromEntries(figures) as Record<RequestName, RequestFigures>;
 }
 
-export function requestFigures(measured: readonly Measured[]): RequestFigures {
+export function requestFigures(measured: readonly LoadMeasurement[]): RequestFigures {
   const cpu = cpuRoles.map((role) => [role, spreadOfKnown(measured.map((each) => each.cpu[role]))]);
   return {
     requestsPerSecond: spreadOf(measured.map(({ requestsPerSecond }) => requestsPerSecond)),

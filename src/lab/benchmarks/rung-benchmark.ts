@@ -16,7 +16,7 @@ import {
   roundsText,
   targetsTable,
 } from './figure-text.ts';
-import { type Bench, type Measured, type MeasuredSale, measureSale } from './measure.ts';
+import { type Bench, type LoadMeasurement, type MeasuredSale, measureSale } from './measure.ts';
 import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
 import { type ClosedBenchmarkResult, type JudgedTarget, judgeTarget } from './targets.ts';
 import { type Answers, countAnswers } from './wrk.ts';
@@ -96,7 +96,7 @@ function sumOf(all: readonly Answers[]): Answers {
 }
 
 /** A refusal costs too: the accepted orders pay for it. */
-export function cpuPerOrder({ cpu, answers }: Measured, accepted: number): number | null {
+export function cpuPerOrder({ cpu, answers }: LoadMeasurement, accepted: number): number | null {
   const sum = sumOfServers(cpu);
   return sum === null ? null : (sum * countAnswers(answers)) / accepted;
 }

@@ -81,7 +81,7 @@ export async function scriptBuyer(
   return { sell, close: () => orderIds.close() };
 }
 
-export interface Bought {
+export interface ScriptLoad {
   readonly seconds: number;
   readonly p99Ms: number;
   readonly answers: Answers;
@@ -92,7 +92,7 @@ async function buyAll(
   users: number,
   atOnce: number,
   sellTo: (userId: string) => Promise<string>,
-): Promise<Bought> {
+): Promise<ScriptLoad> {
   const answers: Record<string, number> = {};
   const latencies: number[] = [];
   let next = firstUser;
@@ -112,7 +112,7 @@ async function buyAll(
 
 /** The figures count when every order was accepted, and every accepted one recorded. */
 export function figuresOfScript(
-  { seconds, answers, p99Ms }: Bought,
+  { seconds, answers, p99Ms }: ScriptLoad,
   time: CpuByRole,
   recorded: number,
 ) {

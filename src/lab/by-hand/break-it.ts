@@ -6,18 +6,18 @@ import type { CheckName, Verdict } from '../../service/domain.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { texts } from '../../texts/texts.ts';
 import {
-  type Audited,
   type AuditedFinding,
   auditAll,
   countViolations,
   findingsOf,
   findingText,
   keptOf,
+  type SaleAudit,
 } from '../drills/audited.ts';
 import { phaseOf } from '../drills/phases.ts';
 import { answeredAt, isSale, longestGapBetweenMs } from '../drills/try-times.ts';
 import { sum } from '../drills/under-fire.ts';
-import type { Answered } from '../stage/events.ts';
+import type { BuyerAnswer } from '../stage/events.ts';
 import type { Experiment } from '../stage/experiment.ts';
 import type { Bilingual, Judged, Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -205,7 +205,7 @@ function watchServers({ lab, emit }: Stage): () => void {
 }
 
 interface AuditedSale extends AnsweredSale {
-  readonly audited: Audited;
+  readonly audited: SaleAudit;
 }
 
 interface BreakFinding extends AuditedFinding {
@@ -356,7 +356,7 @@ function besideTable(sales: readonly AuditedSale[]): Table {
 }
 
 /** The longest, from the first answer to the last. */
-function withoutSaleMs(answers: readonly Answered[]): number {
+function withoutSaleMs(answers: readonly BuyerAnswer[]): number {
   const [first = 0n] = answers.map(answeredAt);
   const last = answers.map(answeredAt).at(-1) ?? first;
   return longestGapBetweenMs(answers.filter(isSale).map(answeredAt), first, last);

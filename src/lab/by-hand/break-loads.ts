@@ -7,7 +7,7 @@ import type { RungName } from '../../service/ladder/rungs.ts';
 import { duringK6, k6SecondsMax } from '../drills/k6-load.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { labError } from '../errors.ts';
-import type { Answered } from '../stage/events.ts';
+import type { BuyerAnswer } from '../stage/events.ts';
 import type { Load, Stage } from '../stage/stage.ts';
 import type { Purchase } from '../workload/steady-purchases.ts';
 import { type BreakChoice, minutesMax, rungsOf } from './break-choice.ts';
@@ -23,7 +23,7 @@ export interface BreakLoad extends Pick<BreakChoice, 'arrivals' | 'perSecond'> {
 
 export interface AnsweredSale extends BrokenSale {
   /** They grow while it sells. */
-  readonly answers: readonly Answered[];
+  readonly answers: readonly BuyerAnswer[];
 }
 
 /** @param ending aborts when the load is to end: by hand, or because k6 has ended by itself */
@@ -113,7 +113,7 @@ async function sellByK6<T>(
   work: Work<T>,
 ): Promise<T> {
   const load = { ...sale, name: sale.rung, perSecond, lastsMs };
-  const working = (answers: readonly Answered[]) => work([{ ...sale, answers }], ending);
+  const working = (answers: readonly BuyerAnswer[]) => work([{ ...sale, answers }], ending);
   const { run, done } = await duringK6(stage, load, working, ending);
   const { exitCode, summary, errors } = run;
   if (done === undefined) throw labError('K6_FAILED', exitCode, errors || summary);

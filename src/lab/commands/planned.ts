@@ -10,7 +10,7 @@ import { labError } from '../errors.ts';
 import { raceExperiment } from '../play/race-on.ts';
 import type { PlayedRace } from '../play/race-verdict.ts';
 import type { RaceName } from '../play/schedules.ts';
-import type { OwnReport, Planned } from '../report/experiment-report.ts';
+import type { ExperimentPlan, OwnReport } from '../report/experiment-report.ts';
 import { withoutFacts } from '../report/facts-files.ts';
 import { fileLine, reportLine } from '../report/file-words.ts';
 import { raceText } from '../report/race-text.ts';
@@ -22,7 +22,7 @@ export const plannedRace = (
   name: RaceName,
   rung: RungName,
   language?: Language,
-): Planned<{ name: RaceName; rung: RungName }, PlayedRace> => ({
+): ExperimentPlan<{ name: RaceName; rung: RungName }, PlayedRace> => ({
   ...{ name: `race-${name}-${rung}`, experiment: raceExperiment, options: { name, rung } },
   command: commandText(raceRow, { name, rung }),
   ...(language && { language }),
@@ -32,13 +32,15 @@ export const plannedRace = (
 export const plannedDrill = (
   name: DrillName,
   options: { readonly seed: number; readonly minutes: number },
-): Planned<typeof options, unknown> => ({
+): ExperimentPlan<typeof options, unknown> => ({
   ...{ name: `drill-${name}`, experiment: drills[name], options },
   command: commandText(drillRow, { name, ...options }),
 });
 
 /** A drill with what was broken meanwhile repeats it. @throws NOT_BESIDE, K6_TOO_FAST */
-export function plannedBreak(options: BreakOptions): Planned<BreakOptions, readonly FaultStep[]> {
+export function plannedBreak(
+  options: BreakOptions,
+): ExperimentPlan<BreakOptions, readonly FaultStep[]> {
   refuseLoad(options);
   const command = commandText(breakRow, options);
   return {
@@ -53,7 +55,7 @@ export function plannedDrillOn(
   options: BreakOptions,
   faults: string,
   database: Database,
-): Planned<BreakOptions, readonly FaultStep[]> {
+): ExperimentPlan<BreakOptions, readonly FaultStep[]> {
   refuseLoad(options);
   const steps = scriptOf(faults, options, database);
   return {

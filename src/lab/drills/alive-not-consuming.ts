@@ -25,10 +25,10 @@ import {
   judgeOutages,
   notReady,
   outagePhase,
-  type Played,
-  type Seen,
+  type PlayedOutages,
+  type SeenOutage,
 } from './expectations.ts';
-import { broken, type Mended, type Outage, outageRung, playOutages } from './outage.ts';
+import { broken, type MendedOutage, type Outage, outageRung, playOutages } from './outage.ts';
 import { phaseTable } from './phases.ts';
 import { msBetween, now } from './try-times.ts';
 
@@ -66,7 +66,7 @@ export const aliveNotConsuming: Drill = {
   takesMinutes: 1.5,
   async play(stage, { minutes, seed }) {
     const forMs = minutes < 1 ? noRedisMs.short : noRedisMs.long;
-    const loads: Played<Incident>[] = [];
+    const loads: PlayedOutages<Incident>[] = [];
     for (const network of ['sentinel', 'proxied'] as const) {
       const title = `alive-not-consuming, ${network}`;
       await stage.serve(shapeOf(network));
@@ -89,7 +89,7 @@ interface Incident extends Outage {
 }
 
 /** A figure is missing when it did not happen. */
-function figuresOf(all: readonly Seen<Incident>[]): Record<string, number> {
+function figuresOf(all: readonly SeenOutage<Incident>[]): Record<string, number> {
   const recorded = all.flatMap(({ row, mendedAt, nextRecordedAt: at }) =>
     at === null ? [] : [[`${row.key}RecordedMs`, msBetween(mendedAt, at)] as const],
   );
@@ -111,7 +111,7 @@ async function withoutMaster(
   stage: Stage,
   fault: Fault,
   master: 'redis-main' | 'redis-replica',
-): Promise<Mended> {
+): Promise<MendedOutage> {
   const { lab } = stage;
   const network = lab.network('sentinel');
   const other = master === 'redis-main' ? 'redis-replica' : 'redis-main';

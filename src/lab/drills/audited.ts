@@ -8,16 +8,16 @@ import { type Bilingual, texts } from '../../texts/texts.ts';
 import type { Judged, Text } from '../stage/result.ts';
 import { isSale } from './try-times.ts';
 
-export interface Audited {
+export interface SaleAudit {
   readonly facts: Facts;
   readonly audit: Audit;
 }
 
-export const auditAll = (facts: readonly Facts[]): Audited[] =>
+export const auditAll = (facts: readonly Facts[]): SaleAudit[] =>
   facts.map((each) => ({ facts: each, audit: audit(each) }));
 
 /** The facts that a drill keeps, so that its reasons can be checked. */
-const factsNotHeld = (audits: readonly Audited[]): Facts[] =>
+const factsNotHeld = (audits: readonly SaleAudit[]): Facts[] =>
   audits.filter((each) => each.audit.verdict !== 'held').map(({ facts }) => facts);
 
 /** The accepted attempts whose order no store has. */
@@ -37,7 +37,7 @@ export interface AuditedFinding {
   readonly finding: Finding;
 }
 
-export const findingsOf = ({ facts, audit }: Audited): AuditedFinding[] =>
+export const findingsOf = ({ facts, audit }: SaleAudit): AuditedFinding[] =>
   audit.findings.map((finding) => ({ voucherId: facts.voucherId, finding }));
 
 /** One sentence for each finding that did not hold. */
@@ -80,7 +80,7 @@ export interface Reasons {
 
 /** All of a drill but its figures. @param findings those that count */
 export const judgeAudits = (
-  audits: readonly Audited[],
+  audits: readonly SaleAudit[],
   { broken, missing }: Pick<Reasons, 'broken' | 'missing'>,
   findings: readonly AuditedFinding[] = audits.flatMap(findingsOf),
 ): Pick<Judged, 'verdict' | 'reasons' | 'lost' | 'facts'> => ({
@@ -92,7 +92,7 @@ export const judgeAudits = (
 });
 
 /** For the table of its faults, and for its report. */
-export const keptOf = (audits: readonly Audited[]): Pick<Judged, 'lost' | 'facts'> => ({
+export const keptOf = (audits: readonly SaleAudit[]): Pick<Judged, 'lost' | 'facts'> => ({
   lost: lostOrders(audits.map(({ facts }) => facts)),
   facts: factsNotHeld(audits),
 });

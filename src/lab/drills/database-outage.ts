@@ -15,13 +15,13 @@ import type { Drill } from './drill.ts';
 import {
   countSales,
   deadLettered,
-  type Expected,
+  type ExpectedOutage,
   expected,
   judgeOutages,
   looksThatSay,
   meanwhile,
   phasesAround,
-  type Seen,
+  type SeenOutage,
 } from './expectations.ts';
 import { broken, outageRung, playOutages, type Scene } from './outage.ts';
 import { phaseTable } from './phases.ts';
@@ -41,7 +41,7 @@ const signs = {
   behind: '"status":"degraded","unanswered":[],"readOnly":[]',
 } as const;
 
-interface Row extends Omit<Expected, 'name'>, Pick<Drill, 'takesMinutes'> {
+interface Row extends Omit<ExpectedOutage, 'name'>, Pick<Drill, 'takesMinutes'> {
   readonly faultOf: (database: string) => Fault;
   /** What /readyz must say meanwhile. */
   readonly sign: string;
@@ -106,7 +106,7 @@ export const redisFull = drillOf(
 );
 
 /** With what it expects, for its test. */
-function drillOf(about: Bilingual, row: Row): Drill & Pick<Expected, 'expects' | 'needs'> {
+function drillOf(about: Bilingual, row: Row): Drill & Pick<ExpectedOutage, 'expects' | 'needs'> {
   const { faultOf, sign, forMsMin, settings, around } = row;
   const shape: ServiceShape = { instances: 2, balancer: 'nginx', settings };
   const expects = [...row.expects, expected.readyzSays(sign)];
@@ -132,7 +132,7 @@ function drillOf(about: Bilingual, row: Row): Drill & Pick<Expected, 'expects' |
 }
 
 /** `recordedMs` is missing when the orders were not recorded in time. */
-function figuresOf(seen: Seen, sign: string, facts: Facts): Record<string, number> {
+function figuresOf(seen: SeenOutage, sign: string, facts: Facts): Record<string, number> {
   const { mendedAt, recordedAt, waitingMost, exitCodes } = seen;
   return {
     soldMeanwhile: countSales(meanwhile(seen)),

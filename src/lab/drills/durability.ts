@@ -12,14 +12,20 @@ import type { Judged, Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
-import { type Audited, type AuditedFinding, auditAll, findingsOf, findingText } from './audited.ts';
+import {
+  type AuditedFinding,
+  auditAll,
+  findingsOf,
+  findingText,
+  type SaleAudit,
+} from './audited.ts';
 import type { Drill, DrillOptions } from './drill.ts';
 import {
   type Expectation,
   expected,
   judgeOutages,
-  type Played,
-  type Seen,
+  type PlayedOutages,
+  type SeenOutage,
   type Timeline,
   unless,
 } from './expectations.ts';
@@ -72,7 +78,7 @@ export async function endureAll(
   // One each: "already ordered" would name an order that was lost, which is the same finding twice.
   const plan = (voucherId: string, users: number) =>
     onePurchaseEach(voucherId, `survives-${seed}`, users);
-  const loads: Played<LossRow>[] = [];
+  const loads: PlayedOutages<LossRow>[] = [];
   for (const cell of chosen) {
     const row = lossOf(cell);
     await stage.serve(shapeOf(cell));
@@ -173,9 +179,9 @@ async function losesMaster({ stage, voucherId, soldSince }: Scene, { durability 
   return atRisk;
 }
 
-const nameOf = ({ seen }: Played<LossRow>): string => seen.map(({ row }) => row.name).join();
+const nameOf = ({ seen }: PlayedOutages<LossRow>): string => seen.map(({ row }) => row.name).join();
 
-export function judgeLosses(loads: readonly Played<LossRow>[]): Judged {
+export function judgeLosses(loads: readonly PlayedOutages<LossRow>[]): Judged {
   const audits = auditAll(loads.map(({ facts }) => facts));
   const all = loads.map((load) => {
     const own = audits.filter(({ facts }) => facts === load.facts);
@@ -196,7 +202,7 @@ export function judgeLosses(loads: readonly Played<LossRow>[]): Judged {
   };
 }
 
-const mayLose = ({ seen }: Played<LossRow>): boolean =>
+const mayLose = ({ seen }: PlayedOutages<LossRow>): boolean =>
   seen.every(({ row: { durability, loss } }) => durabilityClaims[durability][loss] !== 'none');
 
 const isLoss = ({ finding }: AuditedFinding): boolean =>
@@ -206,7 +212,7 @@ const isLoss = ({ finding }: AuditedFinding): boolean =>
  * Where a loss is claimed, the audit finds it: orders that are lost, or that Redis has forgotten.
  * Nothing else may be wrong.
  */
-function unclaimed(audited: Audited, load: Played<LossRow>): AuditedFinding[] {
+function unclaimed(audited: SaleAudit, load: PlayedOutages<LossRow>): AuditedFinding[] {
   const isClaimed = (each: AuditedFinding) =>
     isLoss(each) || (each.finding.check === 'redis-matches-mysql' && hasForgotten(load.facts));
   return findingsOf(audited).filter((each) => !(mayLose(load) && isClaimed(each)));
@@ -223,7 +229,7 @@ function hasForgotten({ redis, mysql, ...facts }: Facts): boolean {
   return forgotten.length > 0 && (stock ?? 0) - mysql.stock === forgotten.length;
 }
 
-const survivalOf = (seen: Seen<LossRow>, facts: Facts): readonly string[] => {
+const survivalOf = (seen: SeenOutage<LossRow>, facts: Facts): readonly string[] => {
   const { row, tries, calmFrom, brokenAt } = seen;
   const calm = sentBetween(tries, calmFrom, brokenAt).map(({ latencyMs }) => latencyMs);
   const unknown = (facts.attempts ?? []).filter(({ outcome }) => outcome === 'unknown').length;

@@ -5,12 +5,12 @@
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import {
-  type Audited,
   type AuditedFinding,
   auditAll,
   countTexts,
   findingsOf,
   judgeAudits,
+  type SaleAudit,
 } from './audited.ts';
 import { type Phase, phaseOf } from './phases.ts';
 import {
@@ -61,7 +61,7 @@ export interface Timeline {
 export type Expectation = (seen: Timeline, facts: Facts) => string | null;
 
 /** What a row says of an outage. */
-export interface Expected {
+export interface ExpectedOutage {
   /** For people. */
   readonly name: string;
   /** Its name beside that of the rung. */
@@ -72,11 +72,13 @@ export interface Expected {
   /** Orders that were accepted before its end may be lost: nobody waits until they are recorded. */
   readonly loses?: true;
 }
-export type Seen<Row extends Expected = Expected> = Timeline & { readonly row: Row };
+export type SeenOutage<Row extends ExpectedOutage = ExpectedOutage> = Timeline & {
+  readonly row: Row;
+};
 
 /** All outages of one load, in their order. */
-export interface Played<Row extends Expected = Expected> {
-  readonly seen: readonly Seen<Row>[];
+export interface PlayedOutages<Row extends ExpectedOutage = ExpectedOutage> {
+  readonly seen: readonly SeenOutage<Row>[];
   /** One sentence, when an outage did not come to its end; those after it were not played. */
   readonly unfinished: readonly string[];
   readonly facts: Facts;
@@ -178,43 +180,43 @@ export const expected = {
 } as const;
 
 /** What clients saw from `from` to `to`, with the cost of the outage. */
-export const outagePhase = (rung: string, seen: Seen, from: bigint, to: bigint): Phase => ({
+export const outagePhase = (rung: string, seen: SeenOutage, from: bigint, to: bigint): Phase => ({
   ...phaseOf(rung, seen.row.phase ?? seen.row.name, sentBetween(seen.tries, from, to)),
   withoutSalesMs: withoutSalesMs(seen),
   resumedAfterMs: resumedAfterMs(seen),
 });
 
 /** Before, during and after. */
-export const phasesAround = (rung: string, seen: Seen): Phase[] => [
+export const phasesAround = (rung: string, seen: SeenOutage): Phase[] => [
   phaseOf(rung, 'before', sentBetween(seen.tries, seen.calmFrom, seen.brokenAt)),
   outagePhase(rung, seen, seen.downFrom, seen.downUntil),
   phaseOf(rung, 'after', sentBetween(seen.tries, seen.mendedAt, seen.until)),
 ];
 
-export const wrongIn = (seen: Seen, wanted: readonly Expectation[], facts: Facts): string[] =>
+export const wrongIn = (seen: SeenOutage, wanted: readonly Expectation[], facts: Facts): string[] =>
   wanted
     .flatMap((expectation) => expectation(seen, facts) ?? [])
     .map((text) => `${seen.row.name}: ${text}`);
 
-interface JudgedBy<Row extends Expected> {
+interface JudgedBy<Row extends ExpectedOutage> {
   /** Of the facts of the loads, for a caller that has made them. */
-  readonly audits?: readonly Audited[];
+  readonly audits?: readonly SaleAudit[];
   /** The findings of an audit that count. */
-  readonly judged?: (audited: Audited, load: Played<Row>) => readonly AuditedFinding[];
+  readonly judged?: (audited: SaleAudit, load: PlayedOutages<Row>) => readonly AuditedFinding[];
   /** What else is wrong. */
   readonly broken?: readonly string[];
 }
 
 /** Each load with its facts, which must hold, too. */
-export function judgeOutages<Row extends Expected>(
-  loads: readonly Played<Row>[],
+export function judgeOutages<Row extends ExpectedOutage>(
+  loads: readonly PlayedOutages<Row>[],
   {
     audits = auditAll(loads.map(({ facts }) => facts)),
     judged = findingsOf,
     broken = [],
   }: JudgedBy<Row> = {},
 ): ReturnType<typeof judgeAudits> {
-  const each = (wanted: (row: Expected) => readonly Expectation[]) =>
+  const each = (wanted: (row: ExpectedOutage) => readonly Expectation[]) =>
     loads.flatMap(({ seen, facts }) => seen.flatMap((one) => wrongIn(one, wanted(one.row), facts)));
   return judgeAudits(
     audits,
@@ -235,7 +237,7 @@ export function judgeOutages<Row extends Expected>(
   );
 }
 
-const keepsAll = ({ seen }: Played): boolean => !seen.some(({ row }) => row.loses);
+const keepsAll = ({ seen }: PlayedOutages): boolean => !seen.some(({ row }) => row.loses);
 
 export const deadLettered = ({ mysql }: Facts): number =>
   mysql.orders.filter(({ status }) => status === 'failed').length;

@@ -43,8 +43,8 @@ export const floodDrill: Drill = {
   },
 };
 
-async function floodAll(stage: Stage, eachMs: number): Promise<Flooded[]> {
-  const floods: Flooded[] = [];
+async function floodAll(stage: Stage, eachMs: number): Promise<FloodResult[]> {
+  const floods: FloodResult[] = [];
   for (const request of floodRequests) {
     stage.note(`a flood: ${request.name}`);
     const over = new AbortController();
@@ -61,14 +61,14 @@ async function floodAll(stage: Stage, eachMs: number): Promise<Flooded[]> {
   return floods;
 }
 
-export interface Flooded {
+export interface FloodResult {
   readonly name: string;
   /** How many had each code, or status. */
   readonly answers: Readonly<Record<string, number>>;
 }
 
 export interface FloodedSale extends Sale {
-  readonly floods: readonly Flooded[];
+  readonly floods: readonly FloodResult[];
 }
 
 const limit = 'too-many-requests';
@@ -98,7 +98,7 @@ export function judgeFlood({ floods, ...sale }: FloodedSale): Judged {
 /** Fewer than the limit lets through in a second would be no flood. */
 const answersMin = 600;
 
-function missing({ name, answers }: Flooded): string[] {
+function missing({ name, answers }: FloodResult): string[] {
   const all = sum(Object.values(answers));
   if (all < answersMin) return [`a flood of ${name} had ${all} answers only`];
   const isRefused = answers['not-found'] !== undefined || (answers[limit] ?? 0) > 0;

@@ -19,10 +19,10 @@ import {
   countSales,
   expected,
   judgeOutages,
-  type Played,
+  type PlayedOutages,
   phasesAround,
   resumedAfterMs,
-  type Seen,
+  type SeenOutage,
   type Timeline,
   unless,
 } from './expectations.ts';
@@ -105,7 +105,7 @@ async function loseAndRebuild({ stage, voucherId, soldSince }: Scene) {
 }
 
 /** @param isConsistent whether Redis and MySQL agree in the end. */
-export function judgeFlush(played: Played, isConsistent: boolean): Judged {
+export function judgeFlush(played: PlayedOutages, isConsistent: boolean): Judged {
   const { facts, seen } = played;
   const lost = lostSales(facts);
   const orders = confirmed(facts).length;
@@ -143,7 +143,7 @@ const refusals = ({ tries, downFrom, mendedAt }: Timeline): number =>
     (each) => each.reason === 'not-ready' && answeredAt(each) < mendedAt,
   ).length;
 
-function costOf(seen: Seen): Record<string, number> {
+function costOf(seen: SeenOutage): Record<string, number> {
   const soldAgainAfterMs = resumedAfterMs(seen);
   return {
     refusedNotReady: refusals(seen),

@@ -7,10 +7,10 @@ import { defaultShape } from '../environment/lab.ts';
 import type { Fault } from '../faults/fault.ts';
 import { killServer, pauseServer, stopServer } from '../faults/process.ts';
 import type { Judged } from '../stage/result.ts';
-import type { Injected } from '../stage/stage.ts';
+import type { InjectedFault } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import type { K6Attempt, K6Run } from '../workload/k6.ts';
-import { type Audited, auditAll, judgeAudits, textsWhere } from './audited.ts';
+import { auditAll, judgeAudits, type SaleAudit, textsWhere } from './audited.ts';
 import type { Drill } from './drill.ts';
 import { duringK6, k6SecondsMax } from './k6-load.ts';
 import { type Phase, phaseOf, phaseTable } from './phases.ts';
@@ -73,7 +73,7 @@ function* faultsAt(planned: readonly TimedFault[], loadMs: number): Generator<St
 export const missedFaults = (
   planned: readonly Pick<TimedFault, 'fault' | 'isAway'>[],
   attempts: readonly K6Attempt[],
-  played: readonly Injected[],
+  played: readonly InjectedFault[],
 ): string[] =>
   planned.flatMap(({ fault: { name }, isAway = false }) => {
     const own = played.find((each) => each.name === name);
@@ -92,7 +92,7 @@ function isWithin({ answeredAt }: K6Attempt, from: bigint, to?: bigint): boolean
 }
 
 /** By when the attempts were answered: before the first fault, during each, and after it. */
-function phasesOfFaults(attempts: readonly K6Attempt[], played: readonly Injected[]): Phase[] {
+function phasesOfFaults(attempts: readonly K6Attempt[], played: readonly InjectedFault[]): Phase[] {
   if (attempts.length === 0) return [];
   const between = (phase: string, from: bigint, to: bigint | undefined) => {
     const own = attempts.filter((each) => isWithin(each, from, to));
@@ -131,7 +131,11 @@ export function k6Figures({ summary }: K6Run) {
  * A threshold that k6 could not measure has a `?`, although it counts as not met.
  * @param missed the faults that were not played, or that nobody noticed.
  */
-export function judgeK6(run: K6Run, audits: readonly Audited[], missed: readonly string[]): Judged {
+export function judgeK6(
+  run: K6Run,
+  audits: readonly SaleAudit[],
+  missed: readonly string[],
+): Judged {
   const figures = k6Figures(run);
   const marked = (mark: string) =>
     run.summary

@@ -16,7 +16,7 @@ export interface K6Load {
   readonly voucherId?: string;
 }
 
-export interface K6Played<T> {
+export interface K6Play<T> {
   readonly run: K6Run;
   readonly answers: readonly K6Attempt[];
   /** What the work returned; undefined when k6 could not begin. */
@@ -32,7 +32,7 @@ export async function duringK6<T>(
   { name, lastsMs, ...load }: K6Load,
   work: (answers: readonly K6Attempt[]) => Promise<T>,
   ending: AbortController,
-): Promise<K6Played<T>> {
+): Promise<K6Play<T>> {
   const answers: K6Attempt[] = [];
   const begun = Promise.withResolvers<void>();
   const onAttempt = (attempt: K6Attempt): void => {

@@ -14,11 +14,11 @@ import { type FaultName, faultOn } from '../faults/faults.ts';
 import type { Bilingual } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import {
-  type Audited,
   type AuditedFinding,
   auditAll,
   countViolations,
   findingsOf,
+  type SaleAudit,
 } from './audited.ts';
 import type { Drill } from './drill.ts';
 import {
@@ -26,10 +26,10 @@ import {
   expected,
   judgeOutages,
   meanwhile,
-  type Played,
+  type PlayedOutages,
   phasesAround,
   resumedAfterMs,
-  type Seen,
+  type SeenOutage,
 } from './expectations.ts';
 import { broken, type Outage, playOutages, type Scene } from './outage.ts';
 import { phaseTable } from './phases.ts';
@@ -92,7 +92,7 @@ export function leavesLocks(name: string): boolean {
  * `progress` counts too, where the rung claims that no lock stays behind: a release that a server
  * did not hear is sent again.
  */
-export function judgedFindings(audited: Audited): AuditedFinding[] {
+export function judgedFindings(audited: SaleAudit): AuditedFinding[] {
   const leaves = leavesLocks(audited.facts.rung);
   return findingsOf(audited).filter(({ finding }) => !leaves || finding.check !== 'progress');
 }
@@ -108,7 +108,10 @@ interface LockLoad {
 }
 
 /** The service has the shape that the load needs. */
-export async function sellThrough(stage: Stage, load: LockLoad): Promise<Played<LockOutage>> {
+export async function sellThrough(
+  stage: Stage,
+  load: LockLoad,
+): Promise<PlayedOutages<LockOutage>> {
   const { rung, plans, partMs, seed, title } = load;
   const rows = plans.map((plan) => lockOutage(plan, load));
   await stage.warmUp(rung, seed);
@@ -152,7 +155,7 @@ export function lockOutage({ servers, away }: OutagePlan, claims: Claims): LockO
 }
 
 /** Of each rung: with how many servers away it sold on, and how soon it was back. */
-export function conclusionsOf(outages: readonly Seen<LockOutage>[]): Bilingual[] {
+export function conclusionsOf(outages: readonly SeenOutage<LockOutage>[]): Bilingual[] {
   return [...Map.groupBy(outages, ({ row }) => row.rung)].map(([rung, own]) => {
     const told = (isSelling: boolean) =>
       own
@@ -236,7 +239,7 @@ export const stopMasters: Drill = {
     const outages = targets.flatMap(({ plans }) => plans).length;
     const partMs = (minutes * 60_000) / (outages * partsOfOutage);
     await stage.serve(defaultShape);
-    const loads: Played<LockOutage>[] = [];
+    const loads: PlayedOutages<LockOutage>[] = [];
     for (const target of targets) {
       const title = `stop-masters, seed ${seed}`;
       loads.push(await sellThrough(stage, { ...target, partMs, soldAgainWithinMs, seed, title }));

@@ -14,7 +14,7 @@ import { isInTime } from '../environment/wait-until.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
-import type { Expected, Look, Played, Seen, Timeline } from './expectations.ts';
+import type { ExpectedOutage, Look, PlayedOutages, SeenOutage, Timeline } from './expectations.ts';
 import { isSale, now, salesSince, sentBetween } from './try-times.ts';
 
 export const outageRung = 'lua-stream';
@@ -33,15 +33,15 @@ export interface Scene {
   readonly waiting: () => Promise<number>;
 }
 
-export interface Mended
+export interface MendedOutage
   extends Pick<Timeline, 'mendedAt'>,
     Partial<Pick<Timeline, 'brokenAt' | 'downFrom' | 'downUntil' | 'atRisk'>> {
   /** What is mended, or looked for, once it sells and records again. */
   readonly later?: () => Promise<Partial<Pick<Timeline, 'leftLocks'>> | undefined>;
 }
 
-export interface Outage extends Expected {
-  readonly play: (scene: Scene) => Promise<Mended>;
+export interface Outage extends ExpectedOutage {
+  readonly play: (scene: Scene) => Promise<MendedOutage>;
 }
 
 interface OutageLoad {
@@ -64,7 +64,7 @@ export async function playOutages<Row extends Outage>(
   stage: Stage,
   rows: readonly Row[],
   load: OutageLoad,
-): Promise<Played<Row>> {
+): Promise<PlayedOutages<Row>> {
   const { title, seed, rung = outageRung, calmMs = 1_000, perSecond = 40 } = load;
   const users = Math.ceil((rows.length * (load.forMs + 4 * waitMs) * perSecond) / 1_000);
   const voucherId = await stage.putOnSale({ title, stock: load.stock ?? users, rung });
@@ -84,7 +84,7 @@ export async function playOutages<Row extends Outage>(
 /** These faults for so long, and none of them afterwards. */
 export const broken =
   (forMs: number, ...faults: readonly Fault[]) =>
-  async ({ stage }: Scene): Promise<Mended> => {
+  async ({ stage }: Scene): Promise<MendedOutage> => {
     const undos: Undo[] = [];
     for (const fault of faults) undos.unshift(await stage.inject(fault));
     const downFrom = now();
@@ -95,11 +95,11 @@ export const broken =
   };
 
 /** Something that an outage waits for, such as a promotion, may never happen. */
-export async function playInOrder<Row extends Expected>(
+export async function playInOrder<Row extends ExpectedOutage>(
   rows: readonly Row[],
-  play: (row: Row) => Promise<Seen<Row>>,
-): Promise<Omit<Played<Row>, 'facts'>> {
-  const seen: Seen<Row>[] = [];
+  play: (row: Row) => Promise<SeenOutage<Row>>,
+): Promise<Omit<PlayedOutages<Row>, 'facts'>> {
+  const seen: SeenOutage<Row>[] = [];
   for (const row of rows) {
     try {
       seen.push(await play(row));
@@ -121,7 +121,7 @@ async function playOne<Row extends Outage>(
   stage: Stage,
   row: Row,
   { voucherId, calmMs, tries, looks, waits }: Load,
-): Promise<Seen<Row>> {
+): Promise<SeenOutage<Row>> {
   const ended = endedProcesses(stage.lab).length;
   const isInTimeFor = (what: string, condition: () => boolean | Promise<boolean>) =>
     isInTime(stage.until(what, waitMs, condition));

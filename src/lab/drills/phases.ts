@@ -1,6 +1,6 @@
 /** What clients saw in each part of a drill: rows of a table. Pure. */
 import { countBy } from '../stage/count-by.ts';
-import type { Answered } from '../stage/events.ts';
+import type { BuyerAnswer } from '../stage/events.ts';
 import type { Table } from '../stage/result.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import { isSale } from './try-times.ts';
@@ -19,7 +19,7 @@ export interface Phase {
   readonly resumedAfterMs?: number | null;
 }
 
-export function phaseOf(rung: string, phase: string, tries: readonly Answered[]): Phase {
+export function phaseOf(rung: string, phase: string, tries: readonly BuyerAnswer[]): Phase {
   const refused = tries.filter(({ outcome }) => outcome === 'refused');
   return {
     rung,

@@ -9,13 +9,13 @@ import type { Judged, Text } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { type Purchase, type Try, unresolved } from '../workload/steady-purchases.ts';
 import {
-  type Audited,
   auditAll,
   countTexts,
   drillVerdict,
   findingText,
   keptOf,
   type Reasons,
+  type SaleAudit,
 } from './audited.ts';
 import { isSale } from './try-times.ts';
 
@@ -148,7 +148,7 @@ export const sum = (numbers: readonly number[]): number =>
 
 interface JudgedBy extends Partial<Pick<Reasons, 'broken' | 'missing'>> {
   /** Of the facts, for a caller that has made them. */
-  readonly audits?: readonly Audited[];
+  readonly audits?: readonly SaleAudit[];
   /** Refusals that only this sale has a reason for. */
   readonly alsoExpected?: readonly string[];
   /** Beside those that every sale has. */
@@ -192,7 +192,7 @@ function stormViolations(figures: StormFigures): string[] {
 }
 
 /** The worst finding of a voucher whose audit did not hold. */
-function worstText({ facts, audit }: Audited): Text {
+function worstText({ facts, audit }: SaleAudit): Text {
   const finding = audit.findings.find(({ verdict }) => verdict === audit.verdict);
   return finding ? findingText({ voucherId: facts.voucherId, finding }) : '';
 }

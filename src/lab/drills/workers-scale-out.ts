@@ -160,7 +160,11 @@ async function missingConsumers({ lab, connections }: Stage): Promise<string[]> 
 }
 
 /** While more is sold. Its successor waits until the others have recorded everything. */
-async function killOne(sale: Sale, seed: number, purchases: readonly Purchase[]): Promise<Killed> {
+async function killOne(
+  sale: Sale,
+  seed: number,
+  purchases: readonly Purchase[],
+): Promise<KilledWorker> {
   const { stage, workers } = sale;
   const { lab, connections } = stage;
   const depth = orderDepth(connections, rung);
@@ -238,7 +242,7 @@ async function msUntil(
 const nowMs = (): number => performance.now();
 
 /** A worker that was killed with orders in hand. */
-export interface Killed {
+export interface KilledWorker {
   readonly worker: string;
   /** For each shard, the orders that it had when it died. */
   readonly inHand: readonly (readonly string[])[];
@@ -259,7 +263,7 @@ export interface ScaleStep extends Bought<readonly Facts[]> {
   readonly waiting: number;
   readonly recordedMs: number | null;
   /** Undefined where no worker would be left. */
-  readonly killed: Killed | undefined;
+  readonly killed: KilledWorker | undefined;
 }
 
 export function judgeScaleOut(steps: readonly ScaleStep[]): Judged {
@@ -288,7 +292,7 @@ function violations(step: ScaleStep): string[] {
   return found.map((each) => `${nameOf(step)}: ${each}`);
 }
 
-function notTakenOver({ worker, inHand, claimedMs, recordedByOthers }: Killed): string[] {
+function notTakenOver({ worker, inHand, claimedMs, recordedByOthers }: KilledWorker): string[] {
   const left = inHand.flat().filter((id) => !recordedByOthers.has(id)).length;
   return [
     ...textsWhere([[claimedMs === null, `orders of ${worker} were never claimed`]]),

@@ -3,7 +3,7 @@
  * stopped for longer than its lease could last.
  */
 import { leftMsMin } from './plan.ts';
-import type { Done, Entered, Left, Period, StormRecord } from './records.ts';
+import type { EntryRecord, ExitRecord, Period, StormFaults, StormRecord } from './records.ts';
 
 export interface Judgement {
   readonly violations: readonly string[];
@@ -23,12 +23,12 @@ const noticeMs = 500;
 /** A waiter is notified when the lock is released; this is no measure, only far below a lease. */
 const idleMs = 1_000;
 
-interface Section extends Entered {
+interface Section extends EntryRecord {
   readonly to: number;
-  readonly left: Left | undefined;
+  readonly left: ExitRecord | undefined;
 }
 
-export function judgeStorm(records: readonly StormRecord[], done: Done): Judgement {
+export function judgeStorm(records: readonly StormRecord[], done: StormFaults): Judgement {
   const sections = sectionsOf(records, done);
   const pairs = overlaps(sections);
   const forbidden = pairs.filter((pair) => !isAllowed(pair, done));
@@ -72,7 +72,7 @@ const text = ({ key, section, at, to }: Section) =>
 const whereOf = ({ event, key, process, at }: StormRecord) =>
   `${event}: ${key} in ${process} (${at.toFixed(0)})`;
 
-function sectionsOf(records: readonly StormRecord[], { kills }: Done): Section[] {
+function sectionsOf(records: readonly StormRecord[], { kills }: StormFaults): Section[] {
   const lefts = new Map(
     records.filter((each) => each.event === 'left').map((each) => [each.section, each]),
   );
@@ -96,14 +96,14 @@ function overlaps(sections: readonly Section[]): [Section, Section][] {
   return [...pairs.values()];
 }
 
-const isAllowed = ([one, other]: [Section, Section], done: Done): boolean =>
+const isAllowed = ([one, other]: [Section, Section], done: StormFaults): boolean =>
   isStale(one, other, done) || isStale(other, one, done);
 
 /**
  * Whether the lease of `stale` must have expired before `other` entered: its process was stopped,
  * with the lease or on its way to it, for all that the lease had left.
  */
-const isStale = (stale: Section, other: Section, { stops }: Done): boolean =>
+const isStale = (stale: Section, other: Section, { stops }: StormFaults): boolean =>
   stops.some(
     ({ process, from, to }) =>
       process === stale.process &&
@@ -117,20 +117,23 @@ const isStale = (stale: Section, other: Section, { stops }: Done): boolean =>
  * Updates that another one overwrote: the counters lack them. A section that was killed may have
  * written without a record.
  */
-function updatesLost(sections: readonly Section[], { counters }: Done): number {
+function updatesLost(sections: readonly Section[], { counters }: StormFaults): number {
   const written = sections.filter(({ left }) => typeof left?.wrote === 'number').length;
   const counted = [...counters.values()].reduce((sum, count) => sum + count, 0);
   return Math.max(0, written - counted);
 }
 
 /** A lease is lost by a stop of its process, or when its renewals met broken connections. */
-const hasReason = ({ process, asked, to }: Section, { stops, disconnections }: Done): boolean =>
+const hasReason = (
+  { process, asked, to }: Section,
+  { stops, disconnections }: StormFaults,
+): boolean =>
   [...stops.filter((stop) => stop.process === process), ...disconnections].some(
     (reason) => reason.from < to && reason.to > asked,
   );
 
 /** In calm periods only: a fault may cost a message, or a release, and then the lease expires. */
-function idleWaits(records: readonly StormRecord[], done: Done): string[] {
+function idleWaits(records: readonly StormRecord[], done: StormFaults): string[] {
   const waits = waitsOf(records, done).filter(({ key }) => done.sleepless.has(key));
   return done.calm.flatMap((period) =>
     freePeriods(records, period).flatMap(({ key, from, to }) =>
@@ -151,7 +154,7 @@ interface Wait extends Period {
 }
 
 /** From each question to its answer, if there was one. */
-function waitsOf(records: readonly StormRecord[], { kills }: Done): Wait[] {
+function waitsOf(records: readonly StormRecord[], { kills }: StormFaults): Wait[] {
   const open = new Map<string, Wait>();
   const waits: Wait[] = [];
   for (const each of records) {

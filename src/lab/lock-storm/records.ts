@@ -14,11 +14,11 @@ interface InLane<Event extends string> extends Written<Event> {
   readonly lane: number;
 }
 
-export interface Asked extends InLane<'asked'> {
+export interface AskRecord extends InLane<'asked'> {
   readonly style: string;
 }
 
-export interface Entered extends InLane<'entered'> {
+export interface EntryRecord extends InLane<'entered'> {
   readonly style: string;
   readonly section: string;
   /** When its lane asked for the lock. */
@@ -29,16 +29,16 @@ export interface Entered extends InLane<'entered'> {
   readonly read: number;
 }
 
-export interface Left extends InLane<'left'> {
+export interface ExitRecord extends InLane<'left'> {
   readonly section: string;
   /** Null: the lease was lost, so it wrote nothing. */
   readonly wrote: number | null;
 }
 
 export type StormRecord =
-  | Asked
-  | Entered
-  | Left
+  | AskRecord
+  | EntryRecord
+  | ExitRecord
   | (InLane<'refused' | 'release-failed'> & { readonly reason: string })
   | InLane<'released' | 're-entry-refused'>
   | (Written<'client'> & { readonly client: string })
@@ -49,7 +49,7 @@ export interface Period {
   readonly to: number;
 }
 
-export interface Done {
+export interface StormFaults {
   /** SIGSTOP until SIGCONT. */
   readonly stops: readonly (Period & { readonly process: string })[];
   /** kill -9. */

@@ -13,7 +13,7 @@ import { Contender } from './contender-process.ts';
 import { type Judgement, judgeStorm } from './judge.ts';
 import type { Kind, StormKey } from './kinds.ts';
 import { roundLength, type Step, stormPlan, times } from './plan.ts';
-import { type Done, machineMs, type Period, readRecords, recordsOf } from './records.ts';
+import { machineMs, type Period, readRecords, recordsOf, type StormFaults } from './records.ts';
 import { endKilledStorm, StormRedis } from './storm-redis.ts';
 import { countOf, marksFolder } from './witness.ts';
 
@@ -52,8 +52,8 @@ class LockStorm {
   readonly #redis: StormRedis;
   readonly #contenders: Contender[] = [];
   readonly #kindOf = new Map<string, Kind>();
-  readonly #stops: Done['stops'][number][] = [];
-  readonly #kills: Done['kills'][number][] = [];
+  readonly #stops: StormFaults['stops'][number][] = [];
+  readonly #kills: StormFaults['kills'][number][] = [];
   /** The names of killed clients in the lines of the fair lock. */
   readonly #dead = new Set<string>();
   readonly #disconnections: Period[] = [];

@@ -12,7 +12,7 @@ import { replayFiles, reportFile } from './replay-files.ts';
 import { resultMarkdown } from './result-text.ts';
 
 /** An experiment with its options. */
-export interface Planned<Options extends object, Own> {
+export interface ExperimentPlan<Options extends object, Own> {
   /** Of its folder in runs/. */
   readonly name: string;
   readonly experiment: Experiment<Options, Own>;
@@ -45,7 +45,7 @@ export interface OwnReport {
   readonly text: (folder: string) => string;
 }
 
-export interface Played<Own> {
+export interface ExperimentPlay<Own> {
   readonly result: Result<Own>;
   /** But for the purchases, which are thousands. */
   readonly events: readonly StageEvent[];
@@ -65,8 +65,16 @@ export interface Written<Own> {
  */
 export async function writeReport<Options extends object, Own>(
   runsFolder: string,
-  { name, experiment, options, command: planned, repeat, report, language }: Planned<Options, Own>,
-  plays: readonly Played<Own>[],
+  {
+    name,
+    experiment,
+    options,
+    command: planned,
+    repeat,
+    report,
+    language,
+  }: ExperimentPlan<Options, Own>,
+  plays: readonly ExperimentPlay<Own>[],
   database: Database,
   ending = '',
 ): Promise<Written<Own>> {

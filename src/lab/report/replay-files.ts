@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Language } from '../../texts/texts.ts';
 import { eventsOfRace, type RaceResult } from '../play/race-verdict.ts';
-import type { Emitted, ReportAbout, ScoredCell, StageEvent } from '../stage/events.ts';
+import type { EventContent, ReportAbout, ScoredCell, StageEvent } from '../stage/events.ts';
 import { replayFile } from './replay-file.ts';
 
 const bundle = fileURLToPath(new URL('../../../dist/page/client/page.packed', import.meta.url));
@@ -17,7 +17,7 @@ export function replayFiles(events: readonly StageEvent[]): Readonly<Record<stri
   return { 'replay.html': fileOf(events.filter((event) => 'player' in event)) };
 }
 
-export interface Reported {
+export interface ReplaySource {
   readonly about: ReportAbout;
   readonly language?: Language | undefined;
   /** Of a scoreboard. */
@@ -27,11 +27,11 @@ export interface Reported {
 /** The report of an experiment: what happened, and the verdict. Lanes that moved are no part. */
 export function reportFile(
   events: readonly StageEvent[],
-  { about: report, language, cells = [] }: Reported,
+  { about: report, language, cells = [] }: ReplaySource,
 ): string {
   const shown = events.filter((event) => !('player' in event));
   const at = shown.at(-1)?.at ?? '0';
-  const last: Emitted[] = [
+  const last: EventContent[] = [
     ...cells.map((cell) => ({ kind: 'cell', cell }) as const),
     { kind: 'over', report },
   ];

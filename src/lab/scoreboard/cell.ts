@@ -4,13 +4,13 @@ import { evidenceOf, findingLine } from '../../service/audit/finding.ts';
 import { mysqlRefusals, refusalEvidence } from '../../service/audit/mysql-refusals.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { evidenceText } from '../../texts/evidence.ts';
-import type { Audited } from '../drills/audited.ts';
+import type { SaleAudit } from '../drills/audited.ts';
 import {
   countSales,
   expected,
   meanwhile,
   resumedAfterMs,
-  type Seen,
+  type SeenOutage,
   withoutSalesMs,
   wrongIn,
 } from '../drills/expectations.ts';
@@ -114,7 +114,7 @@ export function playOfRace({ verdict, asClaimed, evidence, facts }: PlayedRace):
 const joined = (parts: readonly string[]): string => parts.filter((each) => each !== '').join('; ');
 
 /** The audit is of the whole sale, so it counts for each of its outages. */
-export function playOfOutage(outage: Seen<LockOutage>, audited: Audited): CellPlay {
+export function playOfOutage(outage: SeenOutage<LockOutage>, audited: SaleAudit): CellPlay {
   const findings = judgedFindings(audited).map(({ finding }) => finding);
   const violated = findings.filter((each) => each.verdict === 'violated');
   const doubts = findings.filter((each) => each.verdict === 'unknown');

@@ -85,7 +85,7 @@ export function faultText(fault: string, language: Language = 'en'): string {
   return away === 'late' ? say.late : say[away](count);
 }
 
-export interface Chosen {
+export interface ScoreboardChoice {
   readonly rungs: readonly string[];
   readonly faults: readonly string[];
 }
@@ -104,7 +104,7 @@ export interface PlannedSale {
 }
 
 /** Of two races with one fault, a rung may play both. One instance before four. */
-export function racesOf({ rungs, faults }: Chosen): PlannedRace[] {
+export function racesOf({ rungs, faults }: ScoreboardChoice): PlannedRace[] {
   const planned = allRaces
     .map(({ race, rung }) => ({ race, rung, fault: schedules[race].under }))
     .filter(({ rung, fault }) => scoredRungs.includes(rung) && safetyFaults.includes(fault))
@@ -114,7 +114,7 @@ export function racesOf({ rungs, faults }: Chosen): PlannedRace[] {
 }
 
 /** Those through proxies last: the service restarts once between the two kinds. */
-export const salesOf = ({ rungs, faults }: Chosen): PlannedSale[] =>
+export const salesOf = ({ rungs, faults }: ScoreboardChoice): PlannedSale[] =>
   (['direct', 'proxied'] as const).flatMap((network) =>
     scoredRungs
       .filter((rung) => rungs.includes(rung))

@@ -16,9 +16,15 @@ import {
   playOfOutage,
   playOfRace,
 } from './cell.ts';
-import { type Chosen, type PlannedRace, type PlannedSale, racesOf, salesOf } from './columns.ts';
+import {
+  type PlannedRace,
+  type PlannedSale,
+  racesOf,
+  type ScoreboardChoice,
+  salesOf,
+} from './columns.ts';
 
-export interface ScoreboardOptions extends Chosen {
+export interface ScoreboardOptions extends ScoreboardChoice {
   /** How often each cell is played. */
   readonly times: number;
   /** How long an outage lasts, and each calm around it. */

@@ -14,7 +14,7 @@ import type { Bilingual, ResultSummary, Text } from './result.ts';
 import type { Second } from './seconds.ts';
 
 /** An attempt when it is answered. `latencyMs` is missing when no answer came. */
-export type Answered = Pick<Attempt, 'outcome' | 'reason' | 'answeredAt'> &
+export type BuyerAnswer = Pick<Attempt, 'outcome' | 'reason' | 'answeredAt'> &
   Partial<Pick<Attempt, 'latencyMs' | 'userId' | 'requestId' | 'orderId' | 'instance'>>;
 
 /**
@@ -186,7 +186,7 @@ export type RaceEvent =
       readonly proof?: Proof;
     });
 
-export type Emitted =
+export type EventContent =
   | {
       readonly kind: 'started';
       readonly experiment: string;
@@ -207,7 +207,7 @@ export type Emitted =
   /** `id` tells two faults with one name apart. */
   | { readonly kind: 'fault' | 'healed'; readonly id: number; readonly name: string }
   /** `load` is the name of its load, where it has one. */
-  | { readonly kind: 'purchase'; readonly attempt: Answered; readonly load?: string }
+  | { readonly kind: 'purchase'; readonly attempt: BuyerAnswer; readonly load?: string }
   | ({ readonly kind: 'lane'; readonly player: string; readonly lane: string } & LaneEvent)
   | (PlayEvent & { readonly player: string })
   | RaceEvent
@@ -256,9 +256,9 @@ export interface ReportAbout {
  * `at` is nanoseconds of CLOCK_MONOTONIC: the clock of every process of the machine, and of every
  * attempt. The stream is in the order of `number`: an answer is told when it is read.
  */
-export type StageEvent = Emitted & { readonly number: number; readonly at: string };
+export type StageEvent = EventContent & { readonly number: number; readonly at: string };
 export type Reader = (event: StageEvent) => void;
-export type Emit = (event: Emitted, at?: string) => void;
+export type Emit = (event: EventContent, at?: string) => void;
 
 /** @returns the function that emits to these readers. Its `at` is now, unless it is given. */
 export function emitter(readers: readonly Reader[]): Emit {

@@ -1,11 +1,11 @@
 /** What each load of an experiment cost its buyers. Pure. */
 import type { RefusalReason } from '../../service/domain.ts';
-import type { Answered } from './events.ts';
+import type { BuyerAnswer } from './events.ts';
 import type { LoadCost, Mark } from './seconds.ts';
 
 export interface AnsweredAt {
   readonly atMs: number;
-  readonly attempt: Answered;
+  readonly attempt: BuyerAnswer;
   /** Its name. */
   readonly load: string | undefined;
 }

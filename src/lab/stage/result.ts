@@ -3,7 +3,7 @@ import type { Facts } from '../../service/audit/facts.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import type { RecordedEvidence } from '../../texts/evidence.ts';
 import type { Bilingual, Language } from '../../texts/texts.ts';
-import type { Recorded } from './seconds.ts';
+import type { TimelineRecord } from './seconds.ts';
 
 export type { Bilingual } from '../../texts/texts.ts';
 
@@ -83,12 +83,12 @@ export function isAsExpected({ verdict, isAsClaimed }: Judged): Answer {
 
 /** All of a result but what it was judged by: told at the end. */
 export type ResultSummary = Omit<Result, 'facts' | 'own' | 'lost' | 'recorded'> &
-  Pick<Recorded, 'loads'>;
+  Pick<TimelineRecord, 'loads'>;
 
 export interface Result<Own = unknown> extends Judged<Own> {
   /** How often each fault was injected, by its name, `kill redis-main`, or by its kind. */
   readonly faults: Readonly<Record<string, number>>;
   /** Ctrl-C ended it: the figures are what was seen until then. */
   readonly isInterrupted: boolean;
-  readonly recorded: Recorded;
+  readonly recorded: TimelineRecord;
 }

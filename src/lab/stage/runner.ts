@@ -11,7 +11,7 @@ import { emitter, type Reader } from './events.ts';
 import type { Experiment } from './experiment.ts';
 import { faultTable } from './fault-table.ts';
 import type { Judged, Result } from './result.ts';
-import { type Recorded, refusedIn, type Second } from './seconds.ts';
+import { refusedIn, type Second, type TimelineRecord } from './seconds.ts';
 import { Stage } from './stage.ts';
 import { tellSeconds } from './tell-seconds.ts';
 import { Timeline } from './timeline.ts';
@@ -73,7 +73,7 @@ async function playOn<Options extends object, Own>(
  * A deadline that passed, a service that refused, or Ctrl-C: nothing can be told.
  * @throws any other error
  */
-function undecided(error: unknown, { signal }: Stage, { seconds }: Recorded): Judged<never> {
+function undecided(error: unknown, { signal }: Stage, { seconds }: TimelineRecord): Judged<never> {
   if (!signal.aborted && !(error instanceof LockstepError)) throw error;
   const reason = signal.aborted
     ? labError('INTERRUPTED').message

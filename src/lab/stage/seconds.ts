@@ -32,7 +32,7 @@ export interface Second {
 }
 
 /** All of it, for a report. */
-export interface Recorded {
+export interface TimelineRecord {
   /** From the beginning to the last mark or answer, without a gap. */
   readonly seconds: readonly Second[];
   readonly marks: readonly Mark[];

@@ -58,7 +58,7 @@ export interface Sending {
 }
 
 /** The moments are nanoseconds of the clock of the tries. */
-export interface Injected {
+export interface InjectedFault {
   readonly name: string;
   readonly at: bigint;
   healedAt?: bigint;
@@ -75,7 +75,7 @@ export class Stage {
   /** Every answer so far. */
   readonly tries: Try[] = [];
   /** The faults so far, in order. */
-  readonly injected: Injected[] = [];
+  readonly injected: InjectedFault[] = [];
   readonly #agent = new Agent({ headersTimeout: answerWithinMs, pipelining: 0 });
   readonly #patientAgent = new Agent({ headersTimeout: 0, pipelining: 0 });
   readonly #undos = new Map<number, Undo>();

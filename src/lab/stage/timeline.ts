@@ -5,15 +5,15 @@
 
 import { percentiles } from '../workload/percentiles.ts';
 import { countBy } from './count-by.ts';
-import type { Answered, StageEvent } from './events.ts';
+import type { BuyerAnswer, StageEvent } from './events.ts';
 import { type AnsweredAt, loadCosts } from './load-costs.ts';
 import {
   type LoadSecond,
   type Mark,
-  type Recorded,
   type Second,
   secondOf,
   spansOf,
+  type TimelineRecord,
 } from './seconds.ts';
 
 /** A reader of events. */
@@ -73,7 +73,7 @@ export class Timeline {
     };
   }
 
-  recorded(): Recorded {
+  recorded(): TimelineRecord {
     const marked = this.marks.map(({ atMs }) => secondOf(atMs));
     const last = Math.max(-1, ...this.#answered.keys(), ...marked);
     const seconds = Array.from({ length: last + 1 }, (_, second) => this.second(second));
@@ -99,9 +99,9 @@ export class Timeline {
   }
 }
 
-const isAccepted = ({ outcome }: Answered): boolean => outcome === 'accepted';
+const isAccepted = ({ outcome }: BuyerAnswer): boolean => outcome === 'accepted';
 
-function soldIn(answered: readonly Answered[]): LoadSecond {
+function soldIn(answered: readonly BuyerAnswer[]): LoadSecond {
   const latencies = answered.flatMap(({ latencyMs = [] }) => latencyMs);
   return {
     accepted: answered.filter(isAccepted).length,

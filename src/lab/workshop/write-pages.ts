@@ -70,7 +70,7 @@ const withoutFiles = (printed: string): string =>
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();
 
-export interface Found {
+export interface WorkshopState {
   readonly steps: readonly Step[];
   readonly progress: Progress;
   readonly time: string;
@@ -79,7 +79,7 @@ export interface Found {
 
 /** What a group predicted and saw, as one page that can be printed. */
 export function findingsPage(
-  { steps, progress, time, machine }: Found,
+  { steps, progress, time, machine }: WorkshopState,
   language: Language,
 ): string {
   const say = workshopTexts[language];

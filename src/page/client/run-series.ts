@@ -2,10 +2,10 @@
 import { type FaultWords, faultWords } from '../../lab/report/fault-words.ts';
 import {
   type Mark,
-  type Recorded,
   refusedIn,
   type Second,
   spansOf,
+  type TimelineRecord,
 } from '../../lab/stage/seconds.ts';
 
 type Column = readonly (number | null)[];
@@ -39,7 +39,7 @@ export interface Bar {
   readonly toSecond: number;
 }
 
-export function runSeries({ seconds, marks }: Pick<Recorded, 'seconds' | 'marks'>): Series {
+export function runSeries({ seconds, marks }: Pick<TimelineRecord, 'seconds' | 'marks'>): Series {
   const column = (value: (second: Second) => number | null): Column =>
     seconds.map((second) => (second.isLoaded ? value(second) : null));
   return {

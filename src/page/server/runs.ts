@@ -7,8 +7,8 @@ import { type AskedFault, askLab } from '../../lab/by-hand/asked-faults.ts';
 import { Lab } from '../../lab/environment/lab.ts';
 import { withLab } from '../../lab/environment/session.ts';
 import { labError } from '../../lab/errors.ts';
-import { type Planned, writeReport } from '../../lab/report/experiment-report.ts';
-import type { Emitted, ReportAbout, StageEvent } from '../../lab/stage/events.ts';
+import { type ExperimentPlan, writeReport } from '../../lab/report/experiment-report.ts';
+import type { EventContent, ReportAbout, StageEvent } from '../../lab/stage/events.ts';
 import type { Bilingual } from '../../lab/stage/result.ts';
 import { play } from '../../lab/stage/runner.ts';
 import type { Feed, FeedPlace } from './feed.ts';
@@ -43,7 +43,7 @@ export class Runs {
   /** Ends the plays, and resolves when it has begun. @throws LockstepError */
   async begin<Options extends object, Own>(
     viewer: string,
-    planned: Planned<Options, Own>,
+    planned: ExperimentPlan<Options, Own>,
   ): Promise<void> {
     if (this.#going) throw labError('RUN_GOES_ON');
     const feed = this.#plays.feedOf(viewer);
@@ -80,11 +80,11 @@ export class Runs {
   }
 
   async #run<Options extends object, Own>(
-    planned: Planned<Options, Own>,
+    planned: ExperimentPlan<Options, Own>,
     { feed, stop }: Going,
     begun: () => void,
   ): Promise<void> {
-    const tell = (event: Emitted) =>
+    const tell = (event: EventContent) =>
       feed.push({ ...event, number: 0, at: String(process.hrtime.bigint()) });
     let hasBegun = false;
     const begin = () => {
@@ -103,7 +103,7 @@ export class Runs {
 
   /** @returns what stands in its report, and its folder */
   #played<Options extends object, Own>(
-    planned: Planned<Options, Own>,
+    planned: ExperimentPlan<Options, Own>,
     feed: Feed,
     stopped: AbortSignal,
     begun: () => void,

@@ -26,7 +26,7 @@ export const checks: readonly Check[] = [
   progress,
 ];
 
-export interface Skipped {
+export interface SkippedCheck {
   readonly check: CheckName;
   readonly why: Evidence;
 }
@@ -34,7 +34,7 @@ export interface Skipped {
 export interface Audit {
   readonly verdict: Verdict;
   readonly findings: readonly Finding[];
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly SkippedCheck[];
 }
 
 /** Where nothing was tried, `held` proves nothing. What was found stays found. */
@@ -43,7 +43,7 @@ export const unknownUnlessTried = (isTried: boolean, audited: Audit): Audit =>
 
 export function audit(facts: Facts): Audit {
   const findings: Finding[] = [];
-  const skipped: Skipped[] = [];
+  const skipped: SkippedCheck[] = [];
   for (const check of checks) {
     const why = check.skip(facts);
     if (why === null) findings.push(judge(check, facts));

@@ -15,7 +15,7 @@ export interface Case {
 }
 
 /** Facts that neither prove the promise nor a violation: the verdict is `unknown`. */
-export interface Undecided {
+export interface UndecidedFinding {
   readonly undecided: Evidence;
 }
 
@@ -27,7 +27,7 @@ export interface Check {
   /** Why these facts cannot be judged by this check; null when they can. */
   skip(facts: Facts): Evidence | null;
   /** Every violation; or why these facts decide nothing. */
-  cases(facts: Facts): readonly Case[] | Undecided;
+  cases(facts: Facts): readonly Case[] | UndecidedFinding;
   /** The kinds of events that prove a violation. */
   readonly evidence: readonly EventKind[];
 }

@@ -18,13 +18,13 @@ import { voucherChangeRoutes } from './routes/voucher-changes.ts';
 import { voucherRoutes } from './routes/vouchers.ts';
 import { waitingRoomRoutes } from './routes/waiting-room.ts';
 import type { Service } from './service.ts';
-import type { Identified } from './tokens.ts';
+import type { WithClaims } from './tokens.ts';
 
 /** What a process adds to the service, for example the lab. */
 export interface Extensions {
   /** Of every answer. */
   readonly headers: HeaderTexts;
-  readonly middleware: readonly MiddlewareHandler<Identified>[];
+  readonly middleware: readonly MiddlewareHandler<WithClaims>[];
   readonly routes: readonly App[];
 }
 

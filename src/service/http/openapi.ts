@@ -1,13 +1,13 @@
 /** A group of routes, with its part of the OpenAPI document. */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { problem } from './problems.ts';
-import type { Identified } from './tokens.ts';
+import type { WithClaims } from './tokens.ts';
 
-export type App = OpenAPIHono<Identified>;
+export type App = OpenAPIHono<WithClaims>;
 
 /** Input that does not match its schema gets the answer 400, and changes nothing. */
 export const routes = (): App =>
-  new OpenAPIHono<Identified>({
+  new OpenAPIHono<WithClaims>({
     defaultHook: (result, c) => {
       if (result.success) return;
       const details = result.error.issues.map(

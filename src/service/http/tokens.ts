@@ -19,7 +19,7 @@ export interface Claims {
   readonly exp: number;
 }
 
-export type Identified = { Variables: { claims: Claims } };
+export type WithClaims = { Variables: { claims: Claims } };
 
 /** Null without a valid token. Not a promise where the secret is known. */
 export type ReadToken = (
@@ -37,7 +37,7 @@ export function identify(role: Role, read: ReadToken) {
     whenKnown(read(c.req.header('authorization')), (claims) => claimsIn(c, claims));
 }
 
-export function requireRole(role: Role, read: ReadToken): MiddlewareHandler<Identified> {
+export function requireRole(role: Role, read: ReadToken): MiddlewareHandler<WithClaims> {
   const claimsOf = identify(role, read);
   return async (c, next) => {
     const claims = await claimsOf(c);

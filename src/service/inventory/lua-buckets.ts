@@ -14,9 +14,14 @@ import type { SaleKeys, ShardKeys } from '../connections/sale-keys.ts';
 import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import type { Inventory } from './inventory.ts';
 import { equalParts, stockOfBuckets } from './shared/bucket-stock.ts';
-import { type Borrowed, BucketTransfers } from './shared/bucket-transfers.ts';
+import { type BorrowResult, BucketTransfers } from './shared/bucket-transfers.ts';
 import { prepareIn, stockMoves } from './shared/claims.ts';
-import { noEpoch, type ScriptOptions, type Sold, sellByScript } from './shared/purchase-script.ts';
+import {
+  noEpoch,
+  type SaleAnswer,
+  type ScriptOptions,
+  sellByScript,
+} from './shared/purchase-script.ts';
 import { ReplicaAcknowledgement } from './shared/replica-acknowledgement.ts';
 import { SoldOutMemory } from './shared/sold-out-memory.ts';
 
@@ -52,8 +57,8 @@ export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions 
   function learn(
     voucher: Voucher,
     bucket: ShardKeys,
-    { outcome, answer, askedAtMs }: Sold,
-    { soldOutBy, sinceMs }: Borrowed & { readonly word: 'empty' },
+    { outcome, answer, askedAtMs }: SaleAnswer,
+    { soldOutBy, sinceMs }: BorrowResult & { readonly word: 'empty' },
   ): Outcome {
     const leftMs = (answer as readonly unknown[])[3];
     const proven = ['sold-out', '', soldOutBy, leftMs];
@@ -69,7 +74,7 @@ export function luaBuckets(redis: Redis, keys: SaleKeys, options: ScriptOptions 
   };
 }
 
-const isSoldOut = ({ outcome, answer }: Sold): boolean =>
+const isSoldOut = ({ outcome, answer }: SaleAnswer): boolean =>
   answer !== undefined && outcome.kind === 'refused' && outcome.reason === 'sold-out';
 
 /** @throws VOUCHER_ID_TAKEN */

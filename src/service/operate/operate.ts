@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { flag, isFlag, optionName, valueOfWord } from './words.ts';
 
 /** What an operator's command has done. */
-export interface Done {
+export interface OperationResult {
   /** For `--json`. */
   readonly data: unknown;
   readonly text: string;
@@ -21,7 +21,7 @@ interface Operation<Given extends z.ZodObject> {
   readonly words: readonly string[];
   /** `--json` is one line. */
   readonly isOneLine?: true;
-  readonly run: (given: z.infer<Given>) => Promise<Done>;
+  readonly run: (given: z.infer<Given>) => Promise<OperationResult>;
 }
 
 /** Sets the exit code: 2 when nothing could be done. */

@@ -49,12 +49,12 @@ interface HeldBucket {
  * keep the old stock, and sell on. A bucket remembers that, so that a process that finishes the
  * change decides the same. `sold` is null when a bucket has a later change: nothing was changed.
  */
-export type BucketsChanged =
+export type BucketStockResult =
   | { readonly hold: string; readonly sold?: undefined }
   | { readonly sold: number | null };
 
 /** @throws DATA_CHANGED, HOLD_LOST, REDIS_LOST_SALE */
-export async function changeBucketStock(asked: BucketStockChange): Promise<BucketsChanged> {
+export async function changeBucketStock(asked: BucketStockChange): Promise<BucketStockResult> {
   const hold = randomUUID();
   try {
     return await changeHeld(asked, hold);
@@ -70,12 +70,12 @@ async function releaseAll(asked: BucketStockChange, hold: string): Promise<void>
   await Promise.allSettled(placesOf(asked).map(release));
 }
 
-async function later(asked: BucketStockChange, hold: string): Promise<BucketsChanged> {
+async function later(asked: BucketStockChange, hold: string): Promise<BucketStockResult> {
   await releaseAll(asked, hold);
   return { sold: null };
 }
 
-async function changeHeld(asked: BucketStockChange, hold: string): Promise<BucketsChanged> {
+async function changeHeld(asked: BucketStockChange, hold: string): Promise<BucketStockResult> {
   if (!(await askAll(asked, hold, String(holdMs)))) return later(asked, hold);
   await finishTransfers(asked);
   const held = await askAll(asked, hold, '');

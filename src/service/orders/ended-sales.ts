@@ -11,7 +11,7 @@ import { type BucketCount, type ShardKeys, stockPlaces } from '../connections/sa
 import { scanHash } from '../connections/scan-hash.ts';
 import { serviceError } from '../errors.ts';
 import { rungNamed } from '../ladder/rungs.ts';
-import type { Done } from '../operate/operate.ts';
+import type { OperationResult } from '../operate/operate.ts';
 import { wholeNumber } from '../operate/words.ts';
 import { finalRungs } from './reconcile/read-sales.ts';
 
@@ -68,7 +68,10 @@ export function endedSalesText({ removed, waiting }: EndedSales): string {
 }
 
 /** Of the operators' command. Its exit code is 1 when some sales were kept. */
-export async function runEndedSales(connections: Connections, days: number): Promise<Done> {
+export async function runEndedSales(
+  connections: Connections,
+  days: number,
+): Promise<OperationResult> {
   const ended = await removeEndedSales(connections, days);
   const exitCode = ended.waiting.length > 0 ? 1 : 0;
   return { data: ended, text: endedSalesText(ended), exitCode };

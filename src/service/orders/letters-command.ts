@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Connections } from '../connections/connections.ts';
 import { isId } from '../domain.ts';
 import { LockstepError, serviceError } from '../errors.ts';
-import type { Done } from '../operate/operate.ts';
+import type { OperationResult } from '../operate/operate.ts';
 import { flag, wholeNumber } from '../operate/words.ts';
 import { openOrderIds } from '../order-ids/open-order-ids.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
@@ -27,7 +27,7 @@ export const LettersGiven = z.object({
 });
 type LettersRequest = z.infer<typeof LettersGiven>;
 
-type Perform = (id: string) => Promise<Done>;
+type Perform = (id: string) => Promise<OperationResult>;
 
 /**
  * Its exit code is 1 when some letters of `all` were refused.
@@ -36,7 +36,7 @@ type Perform = (id: string) => Promise<Done>;
 export async function runDeadLetters(
   connections: Connections,
   request: LettersRequest,
-): Promise<Done> {
+): Promise<OperationResult> {
   const { act, letter } = request;
   if (act === 'list') return list(connections, request);
   const isOfAll = request.all && act !== 'show';
@@ -50,14 +50,14 @@ export async function runDeadLetters(
 function performing(
   connections: Connections,
   act: Exclude<LettersRequest['act'], 'list'>,
-  work: (perform: Perform) => Promise<Done>,
-): Promise<Done> {
+  work: (perform: Perform) => Promise<OperationResult>,
+): Promise<OperationResult> {
   if (act === 'show') return work((id) => show(connections, id));
   if (act === 'discard') return work((id) => discard(connections, id));
   return withOrderIds(connections, (ids) => work((id) => replay(connections, ids, id)));
 }
 
-const whole = (data: unknown, text: string): Done => ({ data, text, exitCode: 0 });
+const whole = (data: unknown, text: string): OperationResult => ({ data, text, exitCode: 0 });
 
 async function chosen(
   connections: Connections,
@@ -76,14 +76,14 @@ async function chosen(
 /** The most letters of each shard that a filter reads. */
 const readMax = 100_000;
 
-async function list(connections: Connections, request: LettersRequest): Promise<Done> {
+async function list(connections: Connections, request: LettersRequest): Promise<OperationResult> {
   const { letters, total } = await chosen(connections, request);
   if (total === 0) return whole({ total, letters }, 'There are no dead letters.');
   const count = `${letters.length} of ${total} dead letters, the oldest first`;
   return whole({ total, letters }, [count, ...letters.map(summary)].join('\n\n'));
 }
 
-async function show(connections: Connections, id: string): Promise<Done> {
+async function show(connections: Connections, id: string): Promise<OperationResult> {
   const letter = await findLetter(connections, id);
   const order = await statusOf(connections, letter.orderId);
   const replayed = await statusOf(connections, letter.replayedAs);
@@ -101,7 +101,7 @@ async function replay(
   connections: Connections,
   orderIds: Pick<OrderIds, 'next'>,
   id: string,
-): Promise<Done> {
+): Promise<OperationResult> {
   const { orderId, isFirst } = await replayLetter(connections, orderIds, id);
   const done = isFirst ? 'is replayed' : 'was replayed before';
   return whole(
@@ -122,7 +122,7 @@ async function withOrderIds<T>(
   }
 }
 
-async function discard(connections: Connections, id: string): Promise<Done> {
+async function discard(connections: Connections, id: string): Promise<OperationResult> {
   const letter = await discardLetter(connections, id);
   return whole(letter, `Discarded:\n\n${summary(letter)}\n  ${JSON.stringify(letter.entry)}`);
 }
@@ -132,9 +132,9 @@ async function onAll(
   connections: Connections,
   perform: Perform,
   request: LettersRequest,
-): Promise<Done> {
+): Promise<OperationResult> {
   const { letters } = await chosen(connections, request);
-  const done: Done[] = [];
+  const done: OperationResult[] = [];
   const refused: { letter: string; code: string; message: string }[] = [];
   for (const { id } of letters)
     try {

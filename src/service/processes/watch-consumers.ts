@@ -11,7 +11,7 @@ import type { WorkerHooks } from '../orders/order-worker.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
 import { type Look, stuckFor } from './watch.ts';
 
-export interface Watched {
+export interface WatchOptions {
   readonly connections: Connections;
   readonly log: Logger;
   readonly openQueues: (connections: Connections) => OrderQueue[];
@@ -39,13 +39,13 @@ interface Stores {
 type Oldest = readonly (readonly (string | null)[])[];
 
 export class ConsumerWatch {
-  readonly #watched: Watched;
+  readonly #watched: WatchOptions;
   readonly #consumers = new Map<string, Consumer>();
   /** The queues that nobody may consume: Redis is being rebuilt. */
   readonly #waiting = new Set<number>();
   readonly #fullMysql: FullMysql;
 
-  constructor(watched: Watched) {
+  constructor(watched: WatchOptions) {
     this.#watched = watched;
     const { CLAIM_IDLE_MS, PROGRESS_WITHIN_MS } = watched.connections.config;
     // An order is tried again when it is claimed.
@@ -121,7 +121,7 @@ export class ConsumerWatch {
 }
 
 /** As new connections see it. Null when Redis does not answer. */
-const oldestEntries = ({ connections, log, openQueues }: Watched): Promise<Oldest | null> =>
+const oldestEntries = ({ connections, log, openQueues }: WatchOptions): Promise<Oldest | null> =>
   onNewConnections(connections.config, log, async (opened) => {
     const queues = openQueues(opened);
     await opened.ready();

@@ -4,7 +4,7 @@
  */
 
 import type { HistoryEvent } from '../../trace/history.ts';
-import type { Case, Check, Undecided } from '../check.ts';
+import type { Case, Check, UndecidedFinding } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 import { type Section, sectionsOf } from '../sections.ts';
 import type { LockEventGap, Stay } from '../sentences.ts';
@@ -83,7 +83,7 @@ const fenceOf = ({ orderId, fence = '0' }: HistoryEvent) => ({ orderId, fence })
  * A section that the history does not have cannot overlap: so each order that was inside needs the
  * grant of its lock, and each refusal as busy its denial.
  */
-export function incomplete(facts: Facts): Undecided | null {
+export function incomplete(facts: Facts): UndecidedFinding | null {
   const { history = [], historyHasGap, attempts = [] } = facts;
   if (historyHasGap) return { undecided: ['history-gap'] };
   const accepted = attempts.filter(({ outcome }) => outcome === 'accepted');

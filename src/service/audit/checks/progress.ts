@@ -6,7 +6,7 @@
  */
 
 import type { HistoryEvent } from '../../trace/history.ts';
-import type { Case, Check, Undecided } from '../check.ts';
+import type { Case, Check, UndecidedFinding } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 import { sectionsOf } from '../sections.ts';
 import type { Evidence } from '../sentences.ts';
@@ -29,7 +29,7 @@ export const progress: Check = {
   evidence: ['requested', 'granted', 'releasing', 'denied', 'died'],
 };
 
-function nobodyBought(facts: Facts): Undecided | null {
+function nobodyBought(facts: Facts): UndecidedFinding | null {
   const { attempts = [], initialStock, redis } = facts;
   const isSold = confirmed(facts).length > 0 || (redis?.queued.length ?? 0) > 0;
   if (isSold || attempts.length === 0 || initialStock === 0) return null;

@@ -11,7 +11,7 @@ import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
-import { type Claims, type Identified, requireRole } from '../tokens.ts';
+import { type Claims, requireRole, type WithClaims } from '../tokens.ts';
 
 /** Shorter than any proxy waits: nginx waits 30 s. */
 const heartbeatMs = 10_000;
@@ -25,7 +25,7 @@ const Events = z.string().openapi({
     'event: status\ndata: {"id":"7","voucherId":"9","status":"confirmed"}\nid: confirmed\n\n',
 });
 
-const eventsRoute = (user: MiddlewareHandler<Identified>) =>
+const eventsRoute = (user: MiddlewareHandler<WithClaims>) =>
   createRoute({
     method: 'get',
     path: '/orders/{id}/events',

@@ -23,7 +23,7 @@ import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import { idempotencyKeyPattern, newRequestId, requestIdOfKey } from '../request-ids.ts';
 import type { Service } from '../service.ts';
-import { type Identified, identify, requireRole } from '../tokens.ts';
+import { identify, requireRole, type WithClaims } from '../tokens.ts';
 import { isSaleOver, stockUnknown, tooManyTries, turnedAway } from './turned-away.ts';
 
 const OrderView = z
@@ -98,7 +98,7 @@ const buyRoute = createRoute({
   responses: purchaseAnswers,
 });
 
-const showRoute = (user: MiddlewareHandler<Identified>) =>
+const showRoute = (user: MiddlewareHandler<WithClaims>) =>
   createRoute({
     method: 'get',
     path: '/orders/{id}',

@@ -10,7 +10,7 @@ import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
-import { type Identified, requireRole } from '../tokens.ts';
+import { requireRole, type WithClaims } from '../tokens.ts';
 import { anyJsonType, Stock, smallBody, Time, Title } from '../voucher-schemas.ts';
 
 const Edit = z
@@ -60,7 +60,7 @@ const ChangeNumber = z
   .openapi({ description: 'The number of a change', example: '100' });
 const operatorsOnly = ['unauthenticated', 'forbidden'] as const;
 
-const changeVoucherRoute = (operator: MiddlewareHandler<Identified>) =>
+const changeVoucherRoute = (operator: MiddlewareHandler<WithClaims>) =>
   createRoute({
     method: 'patch',
     path: '/vouchers/{id}',
@@ -94,7 +94,7 @@ const changeVoucherRoute = (operator: MiddlewareHandler<Identified>) =>
     },
   });
 
-const listChangesRoute = (operator: MiddlewareHandler<Identified>) =>
+const listChangesRoute = (operator: MiddlewareHandler<WithClaims>) =>
   createRoute({
     method: 'get',
     path: '/vouchers/{id}/changes',

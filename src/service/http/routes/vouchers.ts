@@ -13,7 +13,7 @@ import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
 import { stockLeftNow } from '../stock-left.ts';
-import { type Identified, requireRole } from '../tokens.ts';
+import { requireRole, type WithClaims } from '../tokens.ts';
 import {
   anyJsonType,
   Stock,
@@ -126,7 +126,7 @@ const show = createRoute({
   },
 });
 
-const createVoucherRoute = (operator: MiddlewareHandler<Identified>, config: Config) =>
+const createVoucherRoute = (operator: MiddlewareHandler<WithClaims>, config: Config) =>
   createRoute({
     method: 'post',
     path: '/vouchers',

@@ -5,7 +5,7 @@ import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
 import type { Service } from '../service.ts';
-import { type Identified, requireRole } from '../tokens.ts';
+import { requireRole, type WithClaims } from '../tokens.ts';
 import { Time } from '../voucher-schemas.ts';
 import { stockUnknown, tooManyTries } from './turned-away.ts';
 
@@ -25,7 +25,7 @@ const PlaceView = z
   })
   .openapi('Place');
 
-const takePlaceRoute = (user: MiddlewareHandler<Identified>) =>
+const takePlaceRoute = (user: MiddlewareHandler<WithClaims>) =>
   createRoute({
     method: 'post',
     path: '/vouchers/{id}/place',

@@ -23,7 +23,7 @@ const readingsMax = 6;
  * stock came back to one of them, and is not sold yet. `unsure`: stock moves, or a bucket did not
  * answer.
  */
-export type Borrowed =
+export type BorrowResult =
   | { readonly word: 'found' | 'unsure' }
   | {
       readonly word: 'empty';
@@ -62,7 +62,7 @@ export class BucketTransfers {
   readonly #redis: Redis;
   readonly #keys: SaleKeys;
   readonly #epoch: Pick<KnownEpoch, 'value' | 'refresh'>;
-  readonly #running = new Map<string, Promise<Borrowed>>();
+  readonly #running = new Map<string, Promise<BorrowResult>>();
 
   constructor(redis: Redis, keys: SaleKeys, epoch: Pick<KnownEpoch, 'value' | 'refresh'>) {
     this.#redis = redis;
@@ -71,13 +71,13 @@ export class BucketTransfers {
   }
 
   /** For the bucket of this user. All users of a bucket share one search. */
-  borrowFor({ voucherId, userId }: Order, count: BucketCount): Promise<Borrowed> {
+  borrowFor({ voucherId, userId }: Order, count: BucketCount): Promise<BorrowResult> {
     const own = this.#keys.bucketOf(voucherId, userId, count);
     const key = own.voucher(voucherId);
     const running = this.#running.get(key);
     if (running) return running;
     const search = this.#borrow(this.#search(voucherId, count), own)
-      .catch((): Borrowed => ({ word: 'unsure' }))
+      .catch((): BorrowResult => ({ word: 'unsure' }))
       .finally(() => this.#running.delete(key));
     this.#running.set(key, search);
     return search;
@@ -100,7 +100,7 @@ export class BucketTransfers {
     return { voucherId, buckets, epoch: this.#epoch.value };
   }
 
-  async #borrow(search: Search, own: ShardKeys): Promise<Borrowed> {
+  async #borrow(search: Search, own: ShardKeys): Promise<BorrowResult> {
     const sinceMs = performance.now();
     const to = search.buckets.indexOf(own);
     let before = '';

@@ -30,7 +30,7 @@ export interface ScriptOptions {
   readonly epoch?: Pick<KnownEpoch, 'value' | 'refresh'>;
 }
 
-export interface Sold {
+export interface SaleAnswer {
   readonly outcome: Outcome;
   /** What the script answered; absent when that is not known, or the order was accepted. */
   readonly answer?: unknown;
@@ -38,13 +38,13 @@ export interface Sold {
   readonly askedAtMs: number;
 }
 
-export type SellByScript = (shard: ShardKeys, order: Order) => Promise<Sold>;
+export type SellByScript = (shard: ShardKeys, order: Order) => Promise<SaleAnswer>;
 
 /** One who waits for a call of the script. */
 interface Buyer {
   readonly shard: ShardKeys;
   readonly order: Order;
-  readonly answer: (sold: Sold | Promise<Sold>) => void;
+  readonly answer: (sold: SaleAnswer | Promise<SaleAnswer>) => void;
 }
 type Buyers = readonly [Buyer, ...Buyer[]];
 
@@ -119,7 +119,7 @@ function answerAll(buyers: Buyers, outcomeOf: OutcomeOf, askedAtMs: number): voi
   for (const { order, answer } of buyers) answer({ outcome: outcomeOf(order), askedAtMs });
 }
 
-function soldTo(order: Order, answer: unknown, askedAtMs: number): Sold {
+function soldTo(order: Order, answer: unknown, askedAtMs: number): SaleAnswer {
   try {
     if (answer === soldAsAsked) return { outcome: accepted(order.id), askedAtMs };
     return { outcome: asOutcome(purchase.name, answer), answer, askedAtMs };
@@ -139,10 +139,10 @@ const isOtherEpoch = (answer: unknown): boolean =>
  *   connection.
  */
 async function confirmed(
-  sold: Sold,
+  sold: SaleAnswer,
   asked: Order,
   replicated: (isOwn: boolean) => Promise<void> | undefined,
-): Promise<Sold> {
+): Promise<SaleAnswer> {
   const { outcome, askedAtMs } = sold;
   if (!restsOnWrites(outcome)) return sold;
   try {

@@ -8,7 +8,7 @@ import { Alarm } from './deadlines.ts';
 import { leaseOf } from './leases.ts';
 
 /** The lock, its key, and the owner as Redis knows it. */
-export interface Owned {
+export interface OwnedKey {
   readonly resource: string;
   readonly key: string;
   readonly owner: string;
@@ -26,7 +26,7 @@ const notRenewed =
 const notThere = 'Redis does not have it any more: its key was deleted, or Redis lost its data';
 
 export class Ownership {
-  readonly owned: Owned;
+  readonly owned: OwnedKey;
   #terms: Terms;
   readonly #grantedAt = performance.now();
   readonly #lost = new AbortController();
@@ -36,7 +36,7 @@ export class Ownership {
   readonly #expiry = new Alarm();
 
   /** `onEnd` is called once: at the last release, or when the lock is lost. */
-  constructor(owned: Owned, terms: Terms, onEnd: () => void) {
+  constructor(owned: OwnedKey, terms: Terms, onEnd: () => void) {
     this.owned = owned;
     this.#terms = terms;
     this.#onEnd = onEnd;

@@ -14,7 +14,7 @@ import { inTime } from './deadlines.ts';
 import { earlierConnections } from './earlier-connections.ts';
 import { awaitedTries, releaseTries, untilReleased } from './lost-answer.ts';
 import { currentOwner } from './owner.ts';
-import { type Owned, Ownership, type Terms } from './ownership.ts';
+import { type OwnedKey, Ownership, type Terms } from './ownership.ts';
 import { Turns } from './turns.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -28,7 +28,7 @@ export interface RedissonOptions extends Omit<RedisLockOptions, 'leaseMs'> {
  * One release. `latch` names it, so that it can be sent again; `othersMs` is the lease of what the
  * owner still holds.
  */
-export interface Release extends Pick<Owned, 'key' | 'owner'> {
+export interface Release extends Pick<OwnedKey, 'key' | 'owner'> {
   readonly othersMs: string;
   readonly latch: string;
   readonly latchMs: string;
@@ -115,7 +115,7 @@ export class RedissonLeases {
     return this.#requests.inTurn(idOf(owned), () => this.#take(owned, waits, leaseMs));
   }
 
-  async #take(owned: Owned, waits: boolean, leaseMs?: number): Promise<Lease | number> {
+  async #take(owned: OwnedKey, waits: boolean, leaseMs?: number): Promise<Lease | number> {
     const { key, owner } = owned;
     const outer = this.#outer(owned);
     const terms = outer?.terms() ?? {
@@ -154,14 +154,14 @@ export class RedissonLeases {
   }
 
   /** What the owner has already; a stalled event loop may not have noticed that it has expired. */
-  #outer(owned: Owned): Ownership | undefined {
+  #outer(owned: OwnedKey): Ownership | undefined {
     const outer = this.#ownerships.get(idOf(owned));
     if (outer?.remainingMs() !== 0) return outer;
     outer.expire();
     return undefined;
   }
 
-  #begin(owned: Owned, terms: Terms): Ownership {
+  #begin(owned: OwnedKey, terms: Terms): Ownership {
     const id = idOf(owned);
     const ownership: Ownership = new Ownership(owned, terms, () => {
       this.#watchdog.unwatch(ownership);
@@ -198,18 +198,18 @@ export class RedissonLeases {
     if (!answer) throw serviceError('DEADLINE_PASSED', 'an answer to the release', mostMs);
   }
 
-  #freeInTurn(owned: Owned): Promise<void> {
+  #freeInTurn(owned: OwnedKey): Promise<void> {
     return this.#requests.inTurn(idOf(owned), () => this.#free(owned));
   }
 
   /** Releases what Redis still counts of this owner; the bound ends it in any case. */
-  async #free(owned: Owned): Promise<void> {
+  async #free(owned: OwnedKey): Promise<void> {
     for (let releases = 0; releases < maxReleases; releases++)
       if ((await this.#giveBackOnce(owned, this.#watchdog.timeoutMs)) !== 0) return;
   }
 
   /** After a lost answer the release is sent again under the same latch, and still counts once. */
-  async #giveBackOnce({ key, owner }: Owned, othersMs: number): Promise<unknown> {
+  async #giveBackOnce({ key, owner }: OwnedKey, othersMs: number): Promise<unknown> {
     const latch = `${tagged('redisson_unlock_latch', key)}:${randomUUID()}`;
     const latchMs = String(this.#answerMs * releaseTries * 2);
     const release = { key, owner, othersMs: String(othersMs), latch, latchMs };
@@ -228,4 +228,4 @@ export class RedissonLeases {
   }
 }
 
-const idOf = ({ key, owner }: Owned): string => `${key} ${owner}`;
+const idOf = ({ key, owner }: OwnedKey): string => `${key} ${owner}`;

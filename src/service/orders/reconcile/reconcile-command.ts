@@ -1,7 +1,7 @@
 /** What `reconcile` does and prints, for the lab's command line and for a deployment. */
 import { z } from 'zod';
 import type { Connections } from '../../connections/connections.ts';
-import type { Done } from '../../operate/operate.ts';
+import type { OperationResult } from '../../operate/operate.ts';
 import { flag, idWord } from '../../operate/words.ts';
 import { type Rebuilt, type RestoredVoucher, rebuild } from './rebuild.ts';
 import { type ReconciledVoucher, type Reconciliation, reconcile } from './reconcile.ts';
@@ -23,7 +23,7 @@ const exitCodes = { consistent: 0, inconsistent: 1, unknown: 2 } as const;
 export async function runReconcile(
   connections: Connections,
   { voucherId, repair: isRepair, rebuild: isRebuild }: z.infer<typeof ReconcileGiven>,
-): Promise<Done> {
+): Promise<OperationResult> {
   if (isRebuild) {
     const done = await rebuild(connections);
     return { data: done, text: rebuildText(done), exitCode: exitCodes[done.after.verdict] };

@@ -43,7 +43,7 @@ export interface Reconciliation {
 }
 
 /** A reconciliation, and what a repair needs. */
-export interface Compared {
+export interface SaleComparison {
   readonly reconciliation: Reconciliation;
   readonly epoch: string;
 }
@@ -60,7 +60,10 @@ export async function reconcile(
   return (await compare(connections, voucherId)).reconciliation;
 }
 
-export async function compare(connections: Connections, voucherId?: string): Promise<Compared> {
+export async function compare(
+  connections: Connections,
+  voucherId?: string,
+): Promise<SaleComparison> {
   const epoch = await comparableEpoch(connections);
   // Until then, the two stores have another stock. Without an epoch, nothing is changed.
   if (epoch !== '') await finishChanges(connections, { epoch, voucherId });

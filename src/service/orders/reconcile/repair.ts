@@ -26,7 +26,7 @@ const noteQueued = loadScript('sale/note-queued');
 const repairsMax = 3;
 const buyersAtOnce = 500;
 
-export interface Repaired {
+export interface RepairStep {
   readonly voucherId: string;
   readonly text: string;
 }
@@ -34,12 +34,12 @@ export interface Repaired {
 export interface Repair {
   /** How it is now. */
   readonly after: Reconciliation;
-  readonly repaired: readonly Repaired[];
+  readonly repaired: readonly RepairStep[];
 }
 
 export async function repair(connections: Connections, voucherId?: string): Promise<Repair> {
   // A list of lists: as arguments of one `push`, 120,000 would be too many.
-  const repaired: Repaired[][] = [];
+  const repaired: RepairStep[][] = [];
   let { reconciliation: found, epoch } = await compare(connections, voucherId);
   for (const voucher of found.vouchers)
     repaired.push(await finishTransfers(connections, voucher, epoch));
@@ -58,7 +58,7 @@ async function finishTransfers(
   connections: Connections,
   { voucherId, buckets }: Repairable,
   epoch: string,
-): Promise<Repaired[]> {
+): Promise<RepairStep[]> {
   if (buckets === undefined) return [];
   const { saleKeys } = connections;
   const transfers = new BucketTransfers(connections.redis('admin'), saleKeys, oneEpoch(epoch));
@@ -99,7 +99,7 @@ export async function repairVoucher(
   connections: Connections,
   voucher: ReconciledVoucher,
   epoch: string,
-): Promise<Repaired[]> {
+): Promise<RepairStep[]> {
   const { voucherId, differences } = voucher;
   const place = repairPlace(connections, voucher, epoch);
   const missing = differences.flatMap((each) =>
@@ -107,7 +107,7 @@ export async function repairVoucher(
   );
   await addBuyers(place, missing); // First: the stock is corrected by the number of buyers.
   const mayRaise = !differences.some(({ kind }) => withoutBuyer.includes(kind));
-  const done: Repaired[] = [];
+  const done: RepairStep[] = [];
   for (const difference of differences) {
     const text = await repairOne(place, difference, mayRaise);
     if (text !== null) done.push({ voucherId, text });

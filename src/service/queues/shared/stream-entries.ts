@@ -10,7 +10,7 @@ import { asLetter } from './dead-letter.ts';
 import { fieldOf } from './order-fields.ts';
 import { readNote } from './order-text.ts';
 import { throwFirst } from './redis-queue.ts';
-import type { Malformed, Part, ReadEntry, Taken } from './stream-reader.ts';
+import type { MalformedEntry, Part, ReadEntry, TakenEntry } from './stream-reader.ts';
 
 const settle = loadScript('sale/settle-entries');
 const split = loadScript('sale/split-entry');
@@ -39,7 +39,7 @@ export function cut(entries: readonly ReadEntry[], most: number): ReadEntry[][] 
   return lists;
 }
 
-export const isOrder = (part: Part): part is Taken => 'order' in part;
+export const isOrder = (part: Part): part is TakenEntry => 'order' in part;
 
 /**
  * @param settled the ids of the orders that are recorded or dead-lettered
@@ -105,7 +105,7 @@ export async function moveToDead(
   settled: ReadonlySet<string>,
   discard: Discard,
 ): Promise<0 | 1> {
-  const malformed = parts.filter((part): part is Malformed => !isOrder(part));
+  const malformed = parts.filter((part): part is MalformedEntry => !isOrder(part));
   const orders = parts.filter(isOrder);
   const isWhole = parts.length === 1 || isTooLarge(parts);
   const [first] = malformed;
@@ -122,7 +122,7 @@ export async function moveToDead(
 async function addLetter(
   redis: Redis,
   shard: ShardKeys,
-  { entryId, fields: own, cause, attempt: deliveries }: Malformed,
+  { entryId, fields: own, cause, attempt: deliveries }: MalformedEntry,
   parts: ReadEntry,
 ): Promise<void> {
   const { orders, queued, dead } = shard;

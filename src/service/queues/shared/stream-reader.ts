@@ -26,12 +26,12 @@ interface PartOfEntry {
   readonly entryId: string;
   readonly fields: readonly string[];
 }
-export type Taken = PartOfEntry & Delivery;
-export interface Malformed extends PartOfEntry {
+export type TakenEntry = PartOfEntry & Delivery;
+export interface MalformedEntry extends PartOfEntry {
   readonly cause: string;
   readonly attempt: number;
 }
-export type Part = Taken | Malformed;
+export type Part = TakenEntry | MalformedEntry;
 /** An entry, split into orders and malformed parts. One call of the script writes one entry. */
 export type ReadEntry = readonly Part[];
 export interface Batch {
