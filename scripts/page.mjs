@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 import { drillNames, drills } from '../dist/lab/drills/drills.js';
 import { raceNames, schedules } from '../dist/lab/play/schedules.js';
-import { canAim, saleOf, stopsOf } from '../dist/lab/play/set-up.js';
+import { canAim, saleOf, serverFaultsOf, stopsOf } from '../dist/lab/play/set-up.js';
 import {
   outageFaults,
   racesOf,
@@ -111,6 +111,7 @@ function ladderRows() {
       ...{ name, chapter: rung.chapter, breaks, faults, canAim: canAim(name), ...sales.get(name) },
       ...{ hasLock: rung.lock !== undefined, sale: saleOf(name) },
       lockServers: rung.lockService?.servers ?? [],
+      serverFaults: serverFaultsOf(name),
       lockNeeded: rung.lockService?.needed ?? 0,
       races: racesOn(name),
       sources: sourcesOf(name),

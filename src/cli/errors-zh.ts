@@ -84,7 +84,7 @@ const sentences: Readonly<Record<LabErrorCode | ServiceErrorCode, string>> = {
   OTHER_DATABASE: '实验环境用的是另一种数据库。先 npm run down，再运行一次。',
   OTHER_SERVICE_INVALID: '这个文件没有描述一个服务，格式见 docs/benchmarks.md。',
   PLAYS_GO_ON: '有人正在操作。按“归还实验环境”结束所有操作，再开始。',
-  PROCESS_PAUSED: '有一个操作里的进程暂停着。恢复它，或者结束那个操作，再试。',
+  PROCESS_PAUSED: '有一个操作里的进程暂停着，或者服务器坏着。恢复它，或者结束那个操作，再试。',
   PROGRAM_MISSING: '缺少程序。运行下面的命令安装，或者用容器里的实验环境（docs/zh/install.md）。',
   PROXY_REFUSED: '代理没有接受这个故障。看实验环境文件夹里的 proxies.log。',
   PURCHASE_INVALID: '这张券或这个订单不合规则，没有卖出。按错误里说的改正。',

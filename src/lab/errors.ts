@@ -55,9 +55,9 @@ const sentences = {
   /** A Redis of the lab did not take a write that the lab needs. */
   REDIS_REFUSED: (server: string, answer: string) =>
     `${server} refused a write of the lab: ${answer}. Its log says why; then start again.`,
-  /** Every instance must learn of a new voucher, and one of them stands still. */
+  /** Every instance must learn of a new voucher, and one of them, or a store, stands still. */
   PROCESS_PAUSED: () =>
-    'A process is paused in a play that is open: resume it, or end that play, and try again.',
+    'A process is paused, or a server broken, in a play that is open: mend it, or end that play, and try again.',
   /** Every play has the same order worker. */
   WORKER_HELD: () =>
     'The order worker stands, or is stopped, in a play that is open: let it go on there, and try again.',

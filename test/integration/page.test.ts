@@ -227,6 +227,39 @@ test('faults are buttons and letters: a paused buyer cannot go, a stopped master
   await tab.locator('[data-fault=S1]').waitFor();
 });
 
+test('a replica without the lock is promoted in a famous race, which goes on by hand', async () => {
+  const tab = await page.open('/ladder/3');
+  await tab.locator('[data-rung=redis-reentrant]').click();
+  await tab.locator('[data-race=stale-promotion]').click();
+  await tab.locator('[data-predict=two]').click();
+  await tab.locator('[data-outcome=two]').waitFor();
+  expect(await textOf(tab, 'g[data-kind=fault]')).toMatch(/the replica hears nothing more/);
+  expect(await textOf(tab, '[data-verdict=violated]')).toMatch(/never two orders for one user/);
+  await tab.locator('button.step').nth(4).click(); // Before the promotion.
+  await canGo(tab, 'A');
+  await choose(tab, 'BB');
+  expect(await textOf(tab, '[data-waits=B]')).toMatch(/A has the lock/);
+});
+
+test('a buyer forgets its lock, or waits for itself; what is rarely broken is behind a click', async () => {
+  const tab = await predicted('/race/redis-atomic');
+  expect(await tab.locator('[data-fault=GA]').isVisible()).toBe(false);
+  await tab.locator('.faults summary').click();
+  await tab.locator('[data-fault=GA]').click();
+  await tab.locator('[data-fault=IB]:not([disabled])').click();
+  await choose(tab, 'AAAB');
+  expect(await textOf(tab, '[data-waits=B]')).toMatch(/A has the lock/);
+  const nested = await predicted('/race/redis-atomic?do=IAAA');
+  expect(await textOf(nested, '[data-waits=A]')).toMatch(/A has the lock/);
+});
+
+test('the server of a queue restarts while its worker stands still, and the order is lost', async () => {
+  const tab = await predicted('/race/redis-pubsub?do=PWKQA');
+  await choose(tab, 'ARWB');
+  const lost = await textOf(tab, '[data-verdict=violated]');
+  expect(lost).toMatch(/every accepted order exists/);
+});
+
 test('the order worker is a lane: killed with an order in hand it loses it, or gets it again', async () => {
   const tab = await predicted('/race/redis-list');
   await choose(tab, 'AA');

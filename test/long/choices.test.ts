@@ -104,7 +104,7 @@ test.each(playedByHand)(
     else expect(result.figures).toEqual({ stillWaiting: 1 });
     const rows = rowsOf(result)?.map(([, text]) => text) ?? [];
     expect(rows.filter((text) => /is answered|^nothing/.test(String(text)))).toEqual([]);
-    if (/[XPSE]/.test(hand.choices)) expect(result.faults).not.toEqual({});
+    if (/[XPSEKO]/.test(hand.choices)) expect(result.faults).not.toEqual({});
   },
 );
 

@@ -4,7 +4,7 @@ import { labError } from '../../src/lab/errors.ts';
 import { judgedCount, judgedOrders } from '../../src/lab/play/all-orders.ts';
 import { choicesOf, everyOrder, type Walk } from '../../src/lab/play/explore.ts';
 import { LaneLocks } from '../../src/lab/play/lane-locks.ts';
-import { actOf, choicesIn, lanesOf } from '../../src/lab/play/letters.ts';
+import { actOf, choicesIn, lanesOf, serverFaults } from '../../src/lab/play/letters.ts';
 import { stopsOf } from '../../src/lab/play/set-up.ts';
 import type { HistoryEvent } from '../../src/service/trace/history.ts';
 import { withCode } from '../support/basics.ts';
@@ -144,11 +144,18 @@ test('choices are letters, each with an X before it when its process is killed',
   expect(choicesIn('AXAB')).toEqual(['A', 'XA', 'B']);
   expect(choicesIn('AEAS2H2B')).toEqual(['A', 'EA', 'S2', 'H2', 'B']);
   expect(choicesIn('UAWXWSWHW')).toEqual(['UA', 'W', 'XW', 'SW', 'HW']);
-  expect(['PW', 'EW', 'UW'].map(choicesIn)).toEqual([null, null, null]);
+  expect(choicesIn('PWKQAARW')).toEqual(['PW', 'KQ', 'A', 'A', 'RW']);
+  expect(choicesIn('GAIBOAMAKPMP')).toEqual(['GA', 'IB', 'OA', 'MA', 'KP', 'MP']);
+  expect(['EW', 'UW', 'GW', 'KA', 'MR', 'K', 'MW'].map(choicesIn)).toEqual(Array(7).fill(null));
   const acts = ['W', 'XW', 'SW', 'HW', 'UB', 'A', 'PC', 'RC', 'EB', 'S2', 'H3'].map(actOf);
   expect(acts.map((act) => `${act.does} ${act.to}`)).toEqual([
     ...['move W', 'kill W', 'stop W', 'start W', 'lose-answer B', 'move A'],
     ...['pause C', 'resume C', 'end-lease B', 'stop redis-2', 'start redis-3'],
+  ]);
+  const broken = ['KP', 'MP', 'KS', 'OB', 'MB', 'GA', 'IC'].map(actOf);
+  expect(broken.map((act) => `${act.does} ${act.to}`)).toEqual([
+    ...['break promote-replica', 'mend promote-replica', 'break flush-scripts', 'cut-off B'],
+    ...['mend B', 'forget A', 'nest C'],
   ]);
   for (const wrong of ['', 'X', 'AX', 'XXA', 'AE', 'a', 'S', 'S4', 'SA', 'X1'])
     expect(choicesIn(wrong), wrong).toBeNull();
@@ -158,4 +165,11 @@ test('there are as many lanes as the choices name, and two at least', () => {
   expect(lanesOf('')).toEqual(['A', 'B']);
   expect(lanesOf('AXA')).toEqual(['A', 'B']);
   expect(lanesOf('AAC')).toEqual(['A', 'B', 'C']);
+  expect(
+    lanesOf(
+      Object.keys(serverFaults)
+        .map((letter) => `K${letter}`)
+        .join(''),
+    ),
+  ).toHaveLength(2);
 });

@@ -11,6 +11,7 @@ import { PlayFaults } from '../../src/lab/play/play-faults.ts';
 import { leaseEnds } from '../../src/lab/play/play-race.ts';
 import { playStep, type Scene } from '../../src/lab/play/play-step.ts';
 import { expire, fault, kill, run, sigstop } from '../../src/lab/play/schedule.ts';
+import { ServerFaults } from '../../src/lab/play/server-faults.ts';
 import type { Miss, Place, ReachedPlace, StepEffect } from '../../src/lab/stage/place.ts';
 import type { Stage } from '../../src/lab/stage/stage.ts';
 import { rungNamed } from '../../src/service/ladder/rungs.ts';
@@ -19,6 +20,8 @@ import { standsAt, told } from './facts.ts';
 
 const faultMs = 30;
 const rung = rungNamed('redis-atomic');
+const ofServers = rungNamed('zookeeper');
+const lock = { voucherId: '1', userId: '7' };
 
 const done = (as: StepEffect) => ({ place: { is: 'done', as }, asPlanned: true });
 const missed = (because: Miss) => ({ place: { is: 'missed', because }, asPlanned: false });
@@ -32,7 +35,7 @@ function keptFolder(): string {
 
 const stageOf = (lab: object, inject: (fault: Fault) => Promise<Undo>): Stage =>
   ({
-    ...{ lab, inject },
+    ...{ lab, inject, connections: { config: { LOCK_ANSWER_MS: 1_000 } } },
     until: (what: string, withinMs: number, condition: () => boolean) =>
       waitUntil(what, withinMs, condition),
   }) as unknown as Stage;
@@ -43,19 +46,16 @@ const stageOf = (lab: object, inject: (fault: Fault) => Promise<Undo>): Stage =>
  */
 function sceneWith(leaseMs: number, answersAfterMs = 0, hasEffect = true): Scene {
   let pid = process.pid;
-  const target = {
-    ...{ servers: ['zookeeper'], needed: 1, pid: 1, instance: 'api-1', key: 'lock' },
-    ...{ leaseMs, answerMs: 1_000 },
-  };
   const stage = stageOf({ pidOf: () => pid, dataFolder: keptFolder }, async () => {
     await sleep(faultMs);
     if (hasEffect) pid = 1;
     return async () => {};
   });
+  const faults = new PlayFaults(stage, rung);
+  const lockAnswers = () => sleep(answersAfterMs);
   return {
-    ...{ stage, faults: new PlayFaults(stage, rung), player: { state: () => undefined } },
-    lockFaultTarget: () => target,
-    lockAnswers: () => sleep(answersAfterMs),
+    ...{ stage, faults, player: { state: () => undefined } },
+    servers: new ServerFaults({ stage, faults, rung: ofServers, ...lock, leaseMs, lockAnswers }),
   } as unknown as Scene;
 }
 
@@ -194,7 +194,6 @@ describe('a fault in the process of a lane that was answered before', () => {
     stage: stageOf({ pidOf: () => 1 }, async () => async () => {}),
     player: { state: () => answered, settles: async () => true },
     lanes: { instanceOf: () => 'api-1', locks: { died: () => {} } },
-    lockFaultTarget: () => ({ servers: [], needed: 1, pid: 0, instance: '', leaseMs: 60_000 }),
   } as unknown as Scene;
 
   test.each([

@@ -7,7 +7,7 @@ import type { Judged, Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { choicesOf, everyOrder } from './explore.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
-import { type RowWaits, withRowWaits } from './row-waits.ts';
+import { type RowWaits, rowWaitsNow } from './row-waits.ts';
 
 export interface OrdersOfRung {
   readonly rung: RungName;
@@ -41,7 +41,7 @@ export function allOrdersExperiment(): Experiment<{ readonly rungs: readonly Run
 export async function ordersOf(stage: Stage, rung: RungName): Promise<OrdersOfRung> {
   await serveLanes(stage, 2);
   try {
-    return await withRowWaits(stage.lab, (rowWaits) => countOrders(stage, rung, rowWaits));
+    return await countOrders(stage, rung, rowWaitsNow(stage.lab));
   } catch (error) {
     if (!(error instanceof LockstepError) || stage.signal.aborted) throw error;
     stage.note(`${rung}: ${error.message}`);

@@ -10,7 +10,7 @@ import { choiceWords, placeText, stuckText } from './choice-words.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import { actOf, choicesCommand, hasFaults, lanesOf, type RaceChoices } from './letters.ts';
 import type { Choice } from './play.ts';
-import { withRowWaits } from './row-waits.ts';
+import { rowWaitsNow } from './row-waits.ts';
 
 export interface ChoicesOptions {
   readonly rung: RungName;
@@ -34,7 +34,7 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
   ) => {
     await serveLanes(stage, lanesOf(choices).length);
     const request = { rung, choices, toTheEnd: false, stopsEverywhere, hasCommands };
-    const played = await withRowWaits(stage.lab, (waits) => judgedPlay(stage, request, waits));
+    const played = await judgedPlay(stage, request, rowWaitsNow(stage.lab));
     const claimed = hasFaults(choices)
       ? rungNamed(rung).breaks.map(({ check }) => check)
       : claimedChecks(rung);

@@ -2,6 +2,7 @@
 import { type Language, texts } from '../../texts/texts.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Place } from '../stage/place.ts';
+import { brokenText, mendedText } from './fault-choices.ts';
 import { actOf } from './letters.ts';
 
 interface ChoiceWords {
@@ -47,6 +48,11 @@ const en: ChoiceWords = {
       'end-lease': `the lease of ${to} ends`,
       resume: `the process of ${to} runs again`,
       'lose-answer': `the answer of ${to} will be lost`,
+      forget: `${to} will forget to release its lock`,
+      nest: `${to} will buy inside its own lock`,
+      break: brokenText(to, 'en'),
+      'cut-off': brokenText(to, 'en'),
+      mend: mendedText(to, 'en'),
       kill: to === workerLane ? 'the process of W is killed; another starts' : undefined,
       stop: `${to === workerLane ? 'the order worker' : to} stops`,
       start: `${to === workerLane ? 'the order worker' : to} runs again`,
@@ -60,6 +66,11 @@ const en: ChoiceWords = {
       pause: `nothing: the process of ${to} cannot be paused now`,
       'lose-answer': `nothing: the next answer of ${to} cannot be lost now`,
       resume: `nothing: the process of ${to} is not paused`,
+      forget: `nothing: ${to} has asked for its lock already, or has none`,
+      nest: `nothing: ${to} has asked for its lock already, or has none`,
+      break: 'nothing: that cannot be broken here now',
+      'cut-off': `nothing: ${to} cannot be cut off now`,
+      mend: 'nothing: that is not broken',
     })[does],
   noWorkerLane: 'nothing: the order worker is no lane on this rung',
   stuck: (lane, place) => `nothing: ${lane} ${place}`,
@@ -86,6 +97,11 @@ const zh: ChoiceWords = {
       'end-lease': `${to} 的租约结束`,
       resume: `${to} 的进程恢复运行`,
       'lose-answer': `${to} 的下一个响应会丢失`,
+      forget: `${to} 会忘记释放锁`,
+      nest: `${to} 会在自己的锁里购买`,
+      break: brokenText(to, 'zh'),
+      'cut-off': brokenText(to, 'zh'),
+      mend: mendedText(to, 'zh'),
       kill: to === workerLane ? 'W 的进程被杀死，另一个启动' : undefined,
       stop: `${to === workerLane ? '订单消费者' : to} 停止`,
       start: `${to === workerLane ? '订单消费者' : to} 重新运行`,
@@ -99,6 +115,11 @@ const zh: ChoiceWords = {
       pause: `没有变化：现在不能暂停 ${to} 的进程`,
       'lose-answer': `没有变化：现在不能让 ${to} 的响应丢失`,
       resume: `没有变化：${to} 的进程没有暂停`,
+      forget: `没有变化：${to} 已经请求过锁，或者没有锁`,
+      nest: `没有变化：${to} 已经请求过锁，或者没有锁`,
+      break: '没有变化：现在不能注入这个故障',
+      'cut-off': `没有变化：现在不能让 ${to} 断网`,
+      mend: '没有变化：没有这个故障',
     })[does],
   noWorkerLane: '没有变化：在这个方案里，订单消费者不是时间线',
   stuck: (lane, place) => `没有变化：${lane} ${place}`,

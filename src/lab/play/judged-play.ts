@@ -13,6 +13,7 @@ import { choicesIn, lanesOf } from './letters.ts';
 import { type Choice, ChoicePlay } from './play.ts';
 import { isAboutData, ordinaryRefusals } from './race-verdict.ts';
 import type { RowWaits } from './row-waits.ts';
+import { oneHourMs } from './set-up.ts';
 import { Wire } from './wire.ts';
 
 export interface JudgedPlay extends Walk {
@@ -36,24 +37,24 @@ export interface PlayRequest {
   readonly hasCommands?: boolean;
 }
 
-/** Longer than a person thinks. */
-const oneHourMs = '3600000';
+const oneHour = String(oneHourMs);
 
 /** No lease ends while a play lasts, and no wait for a lock: nothing happens without a choice. */
 export const playSettings = {
-  LOCK_LEASE_MS: oneHourMs,
-  LOCK_WATCHDOG_MS: oneHourMs,
-  LOCK_WAIT_MS: oneHourMs,
-  MYSQL_ANSWER_MS: oneHourMs,
-  BATCH_LIMIT_MS: oneHourMs,
-  PROGRESS_WITHIN_MS: oneHourMs,
+  LOCK_LEASE_MS: oneHour,
+  LOCK_WATCHDOG_MS: oneHour,
+  LOCK_WAIT_MS: oneHour,
+  MYSQL_ANSWER_MS: oneHour,
+  BATCH_LIMIT_MS: oneHour,
+  PROGRESS_WITHIN_MS: oneHour,
   MYSQL_POOL_SIZE: '60', // A lane that stands in its transaction keeps a connection.
   CLAIM_IDLE_MS: '500', // Only one order worker runs: nobody claims what it has in hand.
 } as const;
 
 /** An instance for each lane, and connections to what a play reads. */
 export async function serveLanes(stage: Stage, lanes: number): Promise<void> {
-  await stage.serve({ instances: lanes, balancer: 'nginx', settings: playSettings });
+  const shape = { instances: lanes, balancer: 'nginx', settings: playSettings } as const;
+  await stage.serve({ ...shape, network: 'proxied' }); // Its servers can be cut off, and replaced.
   stage.connections.redlockMasters('admin'); // A client that is not ready refuses a command.
   await stage.connections.ready();
 }

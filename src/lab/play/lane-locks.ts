@@ -67,10 +67,10 @@ export class LaneLocks {
     return this.#wanted.get(lane)?.isRefused ?? false;
   }
 
-  /** @returns the owners of the lock that it waits for; none when it does not wait for one. */
+  /** @returns the owners of the lock that it waits for, itself too; none when it does not wait */
   waitedFor(lane: string): string[] {
     const wanted = this.#wanted.get(lane);
     if (!wanted?.isRefused) return [];
-    return [...(this.#owners.get(wanted.place) ?? [])].filter((owner) => owner !== lane);
+    return [...(this.#owners.get(wanted.place) ?? [])];
   }
 }

@@ -57,7 +57,7 @@ const lockFaults = {
 } as const satisfies Record<string, (target: LockFaultTarget) => WatchedFault[]>;
 export type LockFaultName = keyof typeof lockFaults;
 
-const available: readonly LockFaultName[] = [
+const available: readonly string[] = [
   'promote-replica',
   'restart-empty',
   'start-empty',
@@ -68,10 +68,10 @@ const available: readonly LockFaultName[] = [
  * After it every instance must connect again, and can then acquire the lock. Not so after
  * `flush-scripts`: connections stay, and the race itself shows whether the lock goes on.
  */
-export const leavesLockAvailable = (name: LockFaultName): boolean => available.includes(name);
+export const leavesLockAvailable = (name: string): boolean => available.includes(name);
 
 /** The owner still has its lease when the servers are back: else the race is about its end. */
-export const endsWithinLease = (name: LockFaultName): boolean =>
+export const endsWithinLease = (name: string): boolean =>
   available.includes(name) && name !== 'start-empty';
 
 /**

@@ -1,8 +1,6 @@
 /** A choice or a step breaks a process, a lease or a server here; the end of the play mends it. */
 import type { Redis } from 'ioredis';
-import { resourceOf } from '../../service/domain.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
-import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import { endLeaseIn } from '../environment/ask-instance.ts';
 import type { Lab } from '../environment/lab.ts';
 import { isInTime } from '../environment/wait-until.ts';
@@ -10,7 +8,7 @@ import type { Fault, HasHit, Undo, WatchedFault } from '../faults/fault.ts';
 import { killProcess, pauseProcess, stopServer } from '../faults/process.ts';
 import type { PlayedLane } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
-import { lockClients } from './lock-clients.ts';
+import { lockClients, lockKey } from './lock-clients.ts';
 
 export class PlayFaults {
   readonly #stage: Stage;
@@ -68,6 +66,10 @@ export class PlayFaults {
     return hasHit;
   }
 
+  isBroken(name: string): boolean {
+    return this.#broken.has(name);
+  }
+
   async mendOne(name: string): Promise<void> {
     await this.#broken.get(name)?.();
     this.#broken.delete(name);
@@ -81,6 +83,11 @@ export class PlayFaults {
   async stop(server: string): Promise<void> {
     await stopOnce(this.#stage, server);
     this.#stopped.add(server);
+  }
+
+  /** Servers that choices have stopped. */
+  get stopped(): readonly string[] {
+    return [...this.#stopped];
   }
 
   canStart(server: string): boolean {
@@ -99,7 +106,7 @@ export class PlayFaults {
 
   /** A key without a time to live, a mutex and a node of ZooKeeper have no lease that ends. */
   async canEndLease(voucherId: string, { userId }: PlayedLane): Promise<boolean> {
-    const key = this.#keyOf(voucherId, userId);
+    const key = lockKey(this.#rung, { voucherId, userId });
     const left = await Promise.all(this.#servers().map((redis) => redis.pttl(key)));
     return left.some((leftMs) => leftMs > 0);
   }
@@ -109,7 +116,8 @@ export class PlayFaults {
    * a waiter that sleeps until that time wakes up.
    */
   async endLease(voucherId: string, lane: PlayedLane, requestId: string): Promise<void> {
-    const key = this.#keyOf(voucherId, lane.userId);
+    const { userId } = lane;
+    const key = lockKey(this.#rung, { voucherId, userId });
     const inject = async (lab: Lab) => {
       const paused = this.#paused.get(lane.name);
       const tell = () => endLeaseIn(lab, lane.instance, requestId);
@@ -122,10 +130,6 @@ export class PlayFaults {
       return async () => {}; // A lease that has ended stays so.
     };
     await this.#stage.inject({ name: `end the lease of ${lane.name}`, inject });
-  }
-
-  #keyOf(voucherId: string, userId: string): string {
-    return defaultKeyPrefix + resourceOf(this.#rung.scope, { voucherId, userId });
   }
 
   /** Those of the lock that answer. */

@@ -1,24 +1,23 @@
 /** Plays a schedule on real instances, through nginx, and audits the result. */
 import { readHistory } from '../../service/audit/read-history.ts';
-import type { Connections } from '../../service/connections/connections.ts';
-import { resourceOf } from '../../service/domain.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
-import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import type { Lab } from '../environment/lab.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import type { PlayedStep } from '../stage/events.ts';
 import type { StepEffect } from '../stage/place.ts';
-import type { LaneState, Player } from '../stage/player.ts';
+import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { Lanes } from './lanes.ts';
-import type { LockFaultTarget } from './lock-faults.ts';
-import { lockProbe, noProbe } from './lock-probe.ts';
+import { lockKey } from './lock-clients.ts';
+import { lockProbe, noProbe, type Probe } from './lock-probe.ts';
 import { PlayFaults } from './play-faults.ts';
 import { playStep, type Scene } from './play-step.ts';
 import { type PlayedRace, raceBegun, raceJudged, raceVerdict, stepEvent } from './race-verdict.ts';
 import { rowWaitsNow } from './row-waits.ts';
 import { type RaceName, type Schedule, schedules, stopsWorker } from './schedules.ts';
+import { ServerFaults } from './server-faults.ts';
+import { sendingOf } from './set-up.ts';
 
 /** Short leases, so that a race that waits for their end is short too. */
 export const leaseMs = 3_000;
@@ -62,7 +61,7 @@ export async function playRace(
   const raced = { voucherId, schedule, rung: rungNamed(rung) };
   const player = playerOf(stage, raced, surroundings);
   const isAlone = surroundings.around === undefined;
-  const scene = { ...sceneOf(stage, raced, player, isAlone), lockAnswers };
+  const scene = sceneOf(stage, { ...raced, lockAnswers }, player, isAlone);
   await lockAnswers(); // A fault before may have cut connections,
   await probe.workersRecord(); // or killed a worker.
   stage.emit(raceBegun({ race, rung }));
@@ -91,15 +90,14 @@ function playerOf(
 ): Player {
   const player = stage.player();
   for (const [index, [lane, userId]] of Object.entries(schedule.lanes).entries()) {
-    const forgets = schedule.forgets?.includes(lane) ? { 'x-lab-forget': 'release' } : {};
-    const isNested = schedule.nested?.includes(lane);
-    const sending = {
-      baseUrl: addressOf(stage.lab, index),
-      headers: { ...player.headers(lane), ...forgets },
-      ...(isNested && { path: `lab/vouchers/${voucherId}/nested-orders` }),
-    };
+    const sending = sendingOf(voucherId, {
+      headers: player.headers(lane),
+      forgets: schedule.forgets?.includes(lane) ?? false,
+      isNested: schedule.nested?.includes(lane) ?? false,
+    });
+    const baseUrl = addressOf(stage.lab, index);
     const purchase = { voucherId, userId, requestId: player.requestId(lane) };
-    player.add(lane, () => stage.buy(purchase, sending));
+    player.add(lane, () => stage.buy(purchase, { ...sending, baseUrl }));
   }
   return player;
 }
@@ -107,16 +105,16 @@ function playerOf(
 /** @param isAlone nobody else buys: then the database says who waits for a row */
 function sceneOf(
   stage: Stage,
-  { voucherId, schedule, rung }: Raced,
+  { voucherId, schedule, rung, lockAnswers }: Raced & Pick<Probe, 'lockAnswers'>,
   player: Player,
   isAlone: boolean,
-): Omit<Scene, 'lockAnswers'> {
-  const { lab, connections } = stage;
-  const keyOf = (lane: string) => {
-    const userId = schedule.lanes[lane] ?? '';
-    return defaultKeyPrefix + resourceOf(rung.scope, { voucherId, userId });
-  };
+): Scene {
+  const { lab } = stage;
+  const userOf = (lane: string) => schedule.lanes[lane] ?? '';
+  const keyOf = (lane: string) => lockKey(rung, { voucherId, userId: userOf(lane) });
   const faults = new PlayFaults(stage, rung);
+  const lock = { voucherId, userId: userOf('A'), leaseMs, lockAnswers };
+  const servers = new ServerFaults({ stage, rung, faults, ...lock });
   const running: Scene['running'] = { lane: '', until: [] };
   const lanes = new Lanes({
     ...{ stage, player, rung, faults, ownerlessMs, names: Object.keys(schedule.lanes) },
@@ -124,13 +122,11 @@ function sceneOf(
     isStop: (lane, checkpoint) => lane !== running.lane || running.until.includes(checkpoint),
   });
   return {
-    ...{ stage, player, lanes, faults, running, told: new Map() },
+    ...{ stage, player, lanes, faults, servers, running, told: new Map() },
     isRecorded: () =>
       readHistory(lab.historyFolder, voucherId).history.some(({ event }) => event === 'recorded'),
     expire: (lane) =>
       leaseEnds(stage, rung, { key: keyOf(lane), isSure: isAlone && faults.isDead(lane) }),
-    queueFaultTarget: { queueServer: rung.queueServer },
-    lockFaultTarget: (lane) => lockFaultTarget(rung, keyOf('A'), connections, lane),
   };
 }
 
@@ -151,17 +147,6 @@ async function playSteps(schedule: Schedule, scene: Scene): Promise<PlayedStep[]
     await player.finish(answeredWithinMs);
   }
   return played;
-}
-
-function lockFaultTarget(
-  { lockService }: Rung,
-  key: string,
-  { config }: Connections,
-  lane?: LaneState,
-): LockFaultTarget | undefined {
-  if (!lockService) return undefined;
-  const { pid = 0, instance = '' } = lane?.kind === 'paused' ? lane.arrival : {};
-  return { ...lockService, key, pid, instance, leaseMs, answerMs: config.LOCK_ANSWER_MS };
 }
 
 interface EndingLease {

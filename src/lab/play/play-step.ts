@@ -1,29 +1,16 @@
 /** Plays one step of a schedule: a lane runs, or its process is killed, paused or resumed. */
-import type { WatchedFault } from '../faults/fault.ts';
 import { killProcess } from '../faults/process.ts';
 import type { PlayedStep } from '../stage/events.ts';
 import { type Arrival, workerLane } from '../stage/lane-messages.ts';
 import type { Miss, StepEffect } from '../stage/place.ts';
-import type { LaneState, Player } from '../stage/player.ts';
+import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Lanes } from './lanes.ts';
-import {
-  endsWithinLease,
-  isLockToLose,
-  type LockFaultName,
-  type LockFaultTarget,
-  leavesLockAvailable,
-  lockFaultsOf,
-} from './lock-faults.ts';
+import { endsWithinLease, isLockToLose } from './lock-faults.ts';
 import type { PlayFaults } from './play-faults.ts';
-import {
-  isQueueFault,
-  isRestart,
-  type QueueFaultName,
-  type QueueFaultTarget,
-  queueFaultsOf,
-} from './queue-faults.ts';
+import { isQueueFault } from './queue-faults.ts';
 import { type FaultName, type Step, type StepOf, serversLane } from './schedule.ts';
+import type { ServerFaults } from './server-faults.ts';
 
 /** A lane that has neither arrived nor visibly waited by then proves nothing. */
 const slowMs = 10_000;
@@ -34,6 +21,7 @@ export interface Scene {
   readonly player: Player;
   readonly lanes: Lanes;
   readonly faults: PlayFaults;
+  readonly servers: ServerFaults;
   /** The lane that runs, and where it stops; every other lane stands where it arrives. */
   readonly running: { lane: string; until: readonly string[] };
   /** The arrivals that were the end of a step. A lane that came further by itself has another. */
@@ -42,11 +30,6 @@ export interface Scene {
   readonly expire: (lane: string) => Promise<StepEffect>;
   /** Whether an order of this race is recorded, by the history. */
   readonly isRecorded: () => boolean;
-  /** What the faults in the lock servers hit; undefined where the lock has no servers. */
-  readonly lockFaultTarget: (lane?: LaneState) => LockFaultTarget | undefined;
-  readonly queueFaultTarget: QueueFaultTarget;
-  /** Waits until every instance sells: its lock can be acquired, its stores answer. */
-  readonly lockAnswers: () => Promise<void>;
 }
 
 type Reached = Pick<PlayedStep, 'place' | 'asPlanned'>;
@@ -76,11 +59,9 @@ function reach(step: Step, scene: Scene): Promise<Reached> {
     case 'end-lease':
       return expire(lane, scene);
     case 'mend':
-      return healFault(step.fault, scene);
+      return healFault(step.fault, lane, scene);
     case 'break':
-      return isQueueFault(step.fault)
-        ? injectBehind(step.fault, scene)
-        : injectFault(step.fault, lane, scene);
+      return injectFault(step.fault, lane, scene);
   }
 }
 
@@ -97,40 +78,24 @@ async function expire(lane: string, scene: Scene): Promise<Reached> {
   return { ...done(came), asPlanned: came !== 'no-lease' };
 }
 
-async function injectFault(name: LockFaultName, lane: string, scene: Scene): Promise<Reached> {
-  const target = scene.lockFaultTarget(scene.player.state(lane));
-  if (!target || (lane !== serversLane && target.pid === 0)) return miss('not-there');
-  if (!(await isLockToLose(name, target, scene.stage.lab))) return miss('no-lock-there');
+async function injectFault(name: FaultName, lane: string, scene: Scene): Promise<Reached> {
+  const { player, servers, stage } = scene;
+  const state = player.state(lane);
+  const target = servers.target(state);
+  if (!isQueueFault(name)) {
+    if (!target || (lane !== serversLane && target.pid === 0)) return miss('not-there');
+    if (!(await isLockToLose(name, target, stage.lab))) return miss('no-lock-there');
+  }
   const startedAt = performance.now();
-  const reached = await injectAll(name, lockFaultsOf(name, target), scene);
-  if (!reached.asPlanned) return reached;
-  if (leavesLockAvailable(name)) await scene.lockAnswers();
-  const isLong = performance.now() - startedAt >= target.leaseMs;
+  const effect = await servers.break(name, lane, state);
+  if (effect === undefined) return miss('no-effect');
+  const isLong = target !== undefined && performance.now() - startedAt >= target.leaseMs;
   if (endsWithinLease(name) && isLong) return miss('outlasts-the-lease');
-  return reached;
+  return done(effect);
 }
 
-/** Behind the sale. */
-async function injectBehind(name: QueueFaultName, scene: Scene): Promise<Reached> {
-  const { stage, queueFaultTarget, lockAnswers } = scene;
-  const faults = queueFaultsOf(name, queueFaultTarget, stage.lab);
-  const reached = await injectAll(name, faults, scene);
-  if (isRestart(name)) await lockAnswers();
-  return reached;
-}
-
-async function injectAll(
-  name: string,
-  faults: readonly WatchedFault[],
-  scene: Scene,
-): Promise<Reached> {
-  if (!(await scene.faults.break(name, faults))) return miss('no-effect');
-  return done(faults.length > 0 ? 'injected' : 'nothing-to-hit');
-}
-
-async function healFault(name: FaultName, scene: Scene): Promise<Reached> {
-  await scene.faults.mendOne(name);
-  if (!isQueueFault(name)) await scene.lockAnswers();
+async function healFault(name: FaultName, lane: string, { servers }: Scene): Promise<Reached> {
+  await servers.mend(name, lane);
   return done('healed');
 }
 
@@ -139,9 +104,9 @@ async function kill(lane: string, scene: Scene, mayBeAnswered = false): Promise<
   const { pid, instance } = processOf(lane, scene, mayBeAnswered) ?? {};
   if (pid === undefined) return miss('not-there');
   if (lane === workerLane) {
-    const reached = await injectAll(lane, [killProcess(pid, instance)], scene);
+    const hasHit = await faults.break(lane, [killProcess(pid, instance)]);
     player.watch(lane); // Another one starts.
-    return reached.asPlanned ? { place: { is: 'dead' }, asPlanned: true } : reached;
+    return hasHit ? { place: { is: 'dead' }, asPlanned: true } : miss('no-effect');
   }
   if (!(await faults.kill(lane, pid, instance))) return miss('no-effect');
   lanes.locks.died(lane);

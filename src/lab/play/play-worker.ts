@@ -9,7 +9,7 @@ import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
 import { labError } from '../errors.ts';
 import type { Undo, WatchedFault } from '../faults/fault.ts';
-import { restartServer, stopWorkers } from '../faults/process.ts';
+import { pauseServer, restartServer, stopWorkers } from '../faults/process.ts';
 import type { LaneEvent } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Place } from '../stage/place.ts';
@@ -36,9 +36,11 @@ export class PlayWorker {
   readonly #ahead = new Map<string, number>();
   readonly #accepted = new Set<string>();
   readonly #inHand = new Set<string>();
+  readonly #settled = new Set<string>();
   /** It has stood where what it has in hand is recorded. */
   #hasRecorded = false;
   #startAgain: Undo | undefined;
+  #resume: Undo | undefined;
   /** An order that it had, or that came while it was away, may be gone. */
   #mayHaveLost = false;
 
@@ -59,6 +61,7 @@ export class PlayWorker {
   /** An event of a request of this play. */
   read({ event, checkpoint, requestId }: HistoryEvent): void {
     const ahead = this.#ahead.get(requestId) ?? 0;
+    if (event === 'recorded' || event === 'dead-lettered') this.#settled.add(requestId);
     if (this.#isQueued(event, checkpoint, requestId)) this.#ahead.set(requestId, ahead + 1);
     if (event !== 'checkpoint' || checkpoint !== 'delivered') return;
     this.#ahead.set(requestId, ahead - 1); // It may be delivered before the instance says so.
@@ -80,6 +83,7 @@ export class PlayWorker {
 
   get place(): Place {
     if (this.#startAgain) return { is: 'stopped' };
+    if (this.#resume) return { is: 'paused' };
     const state = this.#of.player.state(workerLane);
     if (state?.kind !== 'paused') return { is: 'free' };
     const { checkpoint, instance, orderId } = state.arrival;
@@ -105,6 +109,8 @@ export class PlayWorker {
     const { place } = this;
     if (place.is === 'at') this.#hasRecorded ||= place.checkpoint === 'recorded';
     if (place.is !== 'free' || this.#inHand.size === 0 || !this.#hasRecorded) return;
+    // A queue in an instance has it in hand again when it could not be recorded.
+    if (this.#isInProcess && ![...this.#inHand].every((each) => this.#settled.has(each))) return;
     const { connections } = this.#of.stage;
     if ((await queuedIn(connections.redis('admin'), this.#sale)).length > 0) return;
     this.#inHand.clear();
@@ -130,14 +136,34 @@ export class PlayWorker {
     await this.#begin();
   }
 
+  get canPause(): boolean {
+    return !this.#isInProcess && ['at', 'free'].includes(this.place.is);
+  }
+
+  async pause(): Promise<void> {
+    const { undo } = await injectWatched([pauseServer(this.process)], this.#of.stage);
+    this.#resume = undo;
+  }
+
+  get canResume(): boolean {
+    return this.#resume !== undefined;
+  }
+
+  async resume(): Promise<void> {
+    const resume = this.#resume;
+    this.#resume = undefined;
+    await resume?.();
+  }
+
   /** It runs, and stops no more. */
   async free(): Promise<void> {
+    await this.resume();
     await this.#startAgain?.();
     await this.#of.player.freeWorker();
   }
 
   get canStop(): boolean {
-    return !this.#startAgain && !this.#isInProcess;
+    return !this.#startAgain && !this.#resume && !this.#isInProcess;
   }
 
   async stop(): Promise<void> {
@@ -158,6 +184,11 @@ export class PlayWorker {
   /** The queue is in the instances, and consumed there. */
   get #isInProcess(): boolean {
     return this.#rung.queueInProcess ?? false;
+  }
+
+  /** A server behind the sale was broken: what is queued there may be gone. */
+  serversBroken(name: string): void {
+    this.#mayHaveLost ||= this.#rung.breaks.some(({ under }) => under === name);
   }
 
   /** What it had in hand may come again. */

@@ -3,32 +3,39 @@
  * nothing moves any more: every lane stands, is answered, or waits for another one.
  */
 
-import { audit } from '../../service/audit/audit.ts';
 import { collectFacts } from '../../service/audit/collect.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
-import { evidenceOf } from '../../service/audit/finding.ts';
-import type { CheckName } from '../../service/domain.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
-import { recordedEvidence } from '../../texts/evidence.ts';
 import { labError } from '../errors.ts';
-import type { JudgedPromises, PlayEvent, PlayedLane } from '../stage/events.ts';
+import type { PlayEvent, PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import { answerLost, canMove, isEnd, isSameWait, type Place } from '../stage/place.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { ownQueueEmpty } from '../workload/drained.ts';
+import { judgedPromises } from './judged-promises.ts';
 import { isOfLock } from './lane-locks.ts';
 import { Lanes } from './lanes.ts';
-import { type Act, actOf } from './letters.ts';
+import { type Act, actOf, isOfServers, type ServerFault } from './letters.ts';
+import { lockProbe, type Probe } from './lock-probe.ts';
 import { PlayFaults } from './play-faults.ts';
 import { PlayWorker } from './play-worker.ts';
-import { isAboutData } from './race-verdict.ts';
 import { readingsOf } from './readings.ts';
 import type { RowWaits } from './row-waits.ts';
-import { everyStopOf, hasWorker, playedLanes, stockOf, stopsOf } from './set-up.ts';
+import { brokenBy, ServerFaults } from './server-faults.ts';
+import {
+  everyStopOf,
+  hasWorker,
+  oneHourMs,
+  playedLanes,
+  sendingOf,
+  serverFaultsOf,
+  stockOf,
+  stopsOf,
+} from './set-up.ts';
 import type { Wire, WireCommand } from './wire.ts';
 
 /** After this time a moving lane fails the play. */
@@ -59,10 +66,14 @@ export class ChoicePlay {
   readonly #moves: Lanes;
   readonly #played: readonly PlayedLane[];
   readonly #faults: PlayFaults;
-  /** The lanes whose next answer is lost. */
+  readonly #servers: ServerFaults;
+  /** The lanes whose next answer is lost; those that forget to release; that buy in their lock. */
   readonly #losing = new Set<string>();
+  readonly #forgetting = new Set<string>();
+  readonly #nesting = new Set<string>();
   #isObserved: boolean;
-  #hasStopped = false;
+  #hasBroken = false;
+  #probe: Promise<Probe> | undefined;
   #places: ReadonlyMap<string, Place> = new Map();
   #steps = 0;
 
@@ -76,6 +87,13 @@ export class ChoicePlay {
     this.#isObserved = setUp.isObserved ?? false;
     this.#played = playedLanes({ instances: stage.lab.shape.instances, ...setUp });
     this.lanes = this.#played.map(({ name }) => name);
+    this.#servers = new ServerFaults({
+      ...{ stage, rung: this.#rung, faults: this.#faults, voucherId, leaseMs: oneHourMs },
+      ...{
+        userId: this.#played[0]?.userId ?? '',
+        lockAnswers: async () => (await this.#sale()).lockAnswers(),
+      },
+    });
     const buyers = this.#played.filter(({ name }) => name !== workerLane);
     this.#moves = new Lanes({
       ...{ stage, player: this.#player, rung: this.#rung, faults: this.#faults, ownerlessMs },
@@ -120,20 +138,28 @@ export class ChoicePlay {
     const player = this.#player;
     const baseUrl = `http://127.0.0.1:${this.#stage.lab.portOf(instance)}`;
     const purchase = { voucherId: this.voucherId, userId, requestId: player.requestId(name) };
-    const headers = player.headers(name);
     const losesAnswer = () => this.#losing.delete(name);
-    const sending = { baseUrl, headers, losesAnswer, waitsLong: true };
-    player.add(name, () => this.#stage.buy(purchase, sending));
+    player.add(name, () => {
+      const sending = sendingOf(this.voucherId, {
+        ...{ forgets: this.#forgetting.has(name), isNested: this.#nesting.has(name) },
+        headers: player.headers(name),
+      });
+      return this.#stage.buy(purchase, { ...sending, baseUrl, losesAnswer, waitsLong: true });
+    });
   }
 
   /** Whether this choice is about a lane of this play, or about a server. */
   knows(choice: string): boolean {
-    const { does, to } = actOf(choice);
-    return ((does === 'stop' || does === 'start') && to !== workerLane) || this.lanes.includes(to);
+    return isOfServers(actOf(choice)) || this.lanes.includes(actOf(choice).to);
   }
 
   get isPaused(): boolean {
     return this.lanes.some((lane) => this.#faults.isPaused(lane));
+  }
+
+  /** What other plays would feel: a process that stands still, or servers that answer nobody. */
+  get standsInTheWay(): boolean {
+    return this.isPaused || this.#servers.areAway;
   }
 
   get hasWorker(): boolean {
@@ -179,6 +205,10 @@ export class ChoicePlay {
 
   async #canDo({ does, to }: Act): Promise<boolean> {
     if (to === workerLane) return this.#canWorkerDo(does);
+    if (does === 'break') return this.#canBreak(to as ServerFault);
+    if (does === 'mend') return this.#servers.isBroken(...brokenBy(to));
+    if (does === 'cut-off') return this.#canCutOff(to);
+    if (does === 'forget' || does === 'nest') return this.#canChange(to);
     if (does === 'stop') return this.#faults.canStop(to);
     if (does === 'start') return this.#faults.canStart(to);
     if (does === 'move') return this.canGo().includes(to);
@@ -192,15 +222,48 @@ export class ChoicePlay {
   }
 
   #canWorkerDo(does: Act['does']): boolean {
-    const { canDie = false, canStop = false, canStart = false } = this.#moves.worker ?? {};
-    if (does === 'stop') return canStop;
+    const { worker } = this.#moves;
+    if (!worker) return false;
+    if (does === 'stop') return worker.canStop;
+    if (does === 'pause') return worker.canPause;
+    if (does === 'resume') return worker.canResume;
     if (does === 'move') return this.canGo().includes(workerLane);
-    return (does === 'kill' ? canDie : canStart) && !this.isPaused; // The next one is looked for.
+    // The next one is looked for.
+    return (does === 'kill' ? worker.canDie : worker.canStart) && !this.isPaused;
+  }
+
+  /** Afterwards every instance must sell: one that stands still would not. */
+  #canBreak(name: ServerFault): boolean {
+    const isThere = serverFaultsOf(this.#setUp.rung).includes(name) && this.#servers.canBreak(name);
+    return isThere && !this.isPaused && (name !== 'session-killed' || this.#isRecording());
+  }
+
+  /** The transaction of the order worker is open. */
+  #isRecording(): boolean {
+    const place = this.#moves.place(workerLane);
+    return place.is === 'at' && place.checkpoint === 'recording';
+  }
+
+  #canCutOff(lane: string): boolean {
+    const stands = this.#moves.place(lane).is === 'at';
+    return (
+      stands && this.#rung.lockService !== undefined && !this.#servers.isBroken('cut-off', lane)
+    );
+  }
+
+  /** It has not asked for its lock yet. */
+  #canChange(lane: string): boolean {
+    return this.#rung.lock !== undefined && this.#moves.place(lane).is === 'idle';
   }
 
   async #do({ does, to }: Act): Promise<void> {
     if (to === workerLane) return this.#doToWorker(does);
-    this.#hasStopped ||= does === 'stop';
+    this.#hasBroken ||= isOfServers({ does, to }) || does === 'cut-off';
+    if (does === 'break') return this.#break(to as ServerFault, '');
+    if (does === 'cut-off') return this.#break('cut-off', to);
+    if (does === 'mend') return this.#mend(to);
+    if (does === 'forget') return void this.#forgetting.add(to);
+    if (does === 'nest') return void this.#nesting.add(to);
     if (does === 'stop') return this.#faults.stop(to);
     if (does === 'start') return this.#faults.start(to);
     if (does === 'move') return this.#move(to);
@@ -218,8 +281,31 @@ export class ChoicePlay {
     else await this.#player.resume(lane);
   }
 
+  /** @throws CHOICES_DISTURBED when nothing was seen of it */
+  async #break(name: ServerFault | 'cut-off', lane: string): Promise<void> {
+    await this.#sale(); // It can be created now.
+    if (await this.#servers.break(name, lane, this.#player.state(lane))) {
+      this.#moves.worker?.serversBroken(name);
+      return this.#stage.connections.ready();
+    }
+    throw labError('CHOICES_DISTURBED', `nothing was seen of ${name}`);
+  }
+
+  async #mend(to: string): Promise<void> {
+    await this.#servers.mend(...brokenBy(to));
+    await this.#stage.connections.ready();
+  }
+
+  #sale(): Promise<Probe> {
+    const { lab, connections } = this.#stage;
+    this.#probe ??= lockProbe(lab, this.#setUp.rung, connections);
+    return this.#probe;
+  }
+
   async #doToWorker(does: Act['does']): Promise<void> {
     const worker = this.#moves.worker;
+    if (does === 'pause') return worker?.pause();
+    if (does === 'resume') return worker?.resume();
     if (does === 'move') return this.#player.resume(workerLane);
     if (does === 'stop') return worker?.stop();
     if (does === 'start') return worker?.start();
@@ -262,6 +348,9 @@ export class ChoicePlay {
   /** Before the end, only what no later step can make right. */
   async #observe(isFinal: boolean): Promise<void> {
     if (!this.#isObserved) return;
+    const { unreadable } = this.#servers;
+    if (unreadable.length > 0 && !isFinal) return this.#tell({ kind: 'readings', readings: [] });
+    for (const name of unreadable) await this.#mend(name);
     const { connections } = this.#stage;
     const facts = await this.facts(isFinal);
     const asked = { rung: this.#rung, facts, lanes: this.#played, locks: this.#moves.locks };
@@ -307,7 +396,7 @@ export class ChoicePlay {
 
   /** Whether a purchase ended so because of a choice: with its process, or without a lock. */
   explains({ requestId, reason }: Pick<Attempt, 'requestId' | 'reason'>): boolean {
-    if (this.#hasStopped && reason === 'lock-service-unavailable') return true;
+    if (this.#hasBroken && reason === 'lock-service-unavailable') return true;
     const isOf = (lane: string) => this.#player.requestId(lane) === requestId;
     const isDead = this.lanes.some((lane) => isOf(lane) && this.#faults.isDead(lane));
     return isDead || reason === answerLost;
@@ -319,6 +408,7 @@ export class ChoicePlay {
    */
   async finish(): Promise<Choice | null> {
     for (const lane of this.lanes) await this.#faults.resume(lane);
+    await this.#moves.worker?.resume();
     if (this.#moves.worker?.canStart) await this.choose(`H${workerLane}`);
     const isOpen = (lane: string) => ['at', 'waits'].includes(this.#moves.place(lane).is);
     const isAt = (lane: string) => this.#moves.place(lane).is === 'at';
@@ -326,7 +416,8 @@ export class ChoicePlay {
     for (let next = this.lanes.find(isAt); next !== undefined; next = this.lanes.find(isAt))
       await this.choose(next);
     const places = this.#placesNow();
-    for (const lane of this.lanes.filter(isOpen))
+    const keepsLock = (lane: string) => isOpen(lane) || this.#forgetting.has(lane);
+    for (const lane of this.lanes.filter(keepsLock))
       await this.#killProcess(lane, this.#pidOf(lane), `the process of ${lane}, to end its wait`);
     await this.#faults.mend();
     await this.#player.freeWorker(); // A second copy of an order may have come.
@@ -388,24 +479,4 @@ export interface SetUp {
   readonly request?: string;
   /** Called with the id of the play, before its first event. */
   readonly begins?: (id: string) => void;
-}
-
-/** What no later step of a play makes right again. */
-const lasting: readonly CheckName[] = ['one-order-per-user', 'no-oversell'];
-
-/** @param isFinal no purchase is under way any more: no check about data is left out */
-function judgedPromises(facts: Facts, isFinal: boolean): JudgedPromises {
-  const isAsked = (check: CheckName) => (isFinal ? isAboutData(check) : lasting.includes(check));
-  const findings = audit(facts).findings.filter(({ check }) => isAsked(check));
-  const broken = findings.filter(({ verdict }) => verdict === 'violated');
-  const unknown = findings.filter(({ verdict }) => verdict === 'unknown');
-  return {
-    isFinal,
-    broken: broken.map((finding) => ({
-      check: finding.check,
-      orders: finding.orders ?? [],
-      ...recordedEvidence(evidenceOf(finding)),
-    })),
-    unknown: isFinal ? unknown.map(({ check }) => check) : [],
-  };
 }

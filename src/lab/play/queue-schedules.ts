@@ -94,6 +94,7 @@ export const queueSchedules = {
     next: 'redis-stream',
     ...queued,
     stock: 2,
+    byHand: { choices: 'PWKQAARWB' },
     steps: [
       fault('workers-paused', 'the order workers stand still', '订单消费者停住'),
       isAccepted,
@@ -111,6 +112,7 @@ export const queueSchedules = {
     },
     under: 'database-restarts',
     ...onDatabase,
+    byHand: { choices: 'AAAWKYWWW', stopsEverywhere: true },
     steps: [
       isAccepted,
       isCommitting,
@@ -125,6 +127,7 @@ export const queueSchedules = {
     },
     under: 'session-killed',
     ...onDatabase,
+    byHand: { choices: 'AAAWKXWWW', stopsEverywhere: true },
     steps: [
       isAccepted,
       isCommitting,
@@ -139,6 +142,7 @@ export const queueSchedules = {
     },
     under: 'connections-used-up',
     ...onDatabase,
+    byHand: { choices: 'AAKUWWMUWW' },
     steps: [
       isAccepted,
       delivered,

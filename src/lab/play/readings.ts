@@ -86,8 +86,11 @@ async function keyReading(
   { locks }: Asked,
 ): Promise<Reading> {
   const key = defaultKeyPrefix + resource;
-  if (redis.status !== 'ready') return { id: 'key', of, value: notRead };
-  const [type, leftMs] = await Promise.all([redis.type(key), redis.pttl(key)]);
+  const unread: Reading = { id: 'key', of, value: notRead };
+  if (redis.status !== 'ready') return unread;
+  const said = await Promise.all([redis.type(key), redis.pttl(key)]).catch(() => null);
+  if (said === null) return unread; // It stands still, or is too slow.
+  const [type, leftMs] = said;
   if (type === 'none') return { id: 'key', of, value: '' };
   const value =
     type === 'hash'

@@ -41,12 +41,6 @@ function limited(read: () => Promise<RowDataPacket[]>): RowWaits {
 const readWith = (database: Lab['database']) => async (root: Connection) =>
   (await root.query<RowDataPacket[]>(waits[database]))[0];
 
-export const withRowWaits = <T>(
-  { folder, database }: Lab,
-  work: (rowWaits: RowWaits) => Promise<T>,
-): Promise<T> =>
-  asDatabaseRoot(join(folder, database), (root) => work(limited(() => readWith(database)(root))));
-
 /** Without a connection that stays: a fault may end it. A database that is away says nothing. */
 export const rowWaitsNow = ({ folder, database }: Lab): RowWaits =>
   limited(() => asDatabaseRoot(join(folder, database), readWith(database)).catch(() => []));

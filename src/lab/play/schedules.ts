@@ -306,6 +306,7 @@ export const schedules = {
     nested: ['A'],
     needs: 'waiters',
     shows: 'progress',
+    byHand: { choices: 'IAAA' },
     steps: [
       run('A', 'after-acquire', 'has the lock, acquires it again', '得到锁，再次加锁'),
       run('A', 'answer', 'waits for itself, and gives up', '等待自己，然后放弃', { wrong: true }),
@@ -368,6 +369,7 @@ export const schedules = {
     forgets: ['A'],
     needs: 'lock',
     shows: 'progress',
+    byHand: { choices: 'GAAAAB' },
     steps: [
       run('A', 'answer', 'sells, and never releases', '下单成功，但一直不释放锁'),
       expire('A', 'the time of a lease passes', '过去了一个租约的时间'),
@@ -383,6 +385,7 @@ export const schedules = {
     lanes: { A: '7', B: '7', C: '7' },
     needs: 'waiters',
     shows: 'progress',
+    byHand: { choices: 'AABXBAAAACC', stopsEverywhere: true },
     steps: [
       run('A', 'after-check', 'has the lock', '得到锁'),
       run('B', 'before-subscribe', 'is next in the queue', '排在队首'),
@@ -427,6 +430,7 @@ export const schedules = {
     next: 'multilock',
     ...lockFault,
     needs: 'lock-redis',
+    byHand: { choices: 'KHAAAAKPBBBAABBB', stopsEverywhere: true },
     steps: [
       fault('stop-spare', 'stops the spare masters', '停掉多余的主节点，只留刚好够用的'),
       fault('hold-replication', 'the replica hears nothing more', '从节点不再收到任何数据'),
@@ -449,6 +453,7 @@ export const schedules = {
     ...lockFault,
     needs: 'lock-redis',
     onlyHere: true,
+    byHand: { choices: 'KHAAAAKPBBBAAABBBB', stopsEverywhere: true },
     steps: [
       fault('hold-replication', 'the replica hears nothing more', '从节点不再收到任何数据'),
       beforeCommit('A', 'has the lock and fence 1', '获得锁，编号 1'),
@@ -468,6 +473,7 @@ export const schedules = {
     next: 'fenced',
     ...lockFault,
     needs: 'lock-alone',
+    byHand: { choices: 'S3AAAAH3KEBBBAABBB', stopsEverywhere: true },
     steps: [
       fault('stop-spare', 'stops the spare masters', '停掉多余的主节点，只留刚好够用的'),
       beforeCommit('A', 'has the lock, checked its lease', '得到锁，并检查了租约'),
@@ -488,6 +494,7 @@ export const schedules = {
     ...lockFault,
     needs: 'lock-alone',
     lanes: { A: '7', B: '7', C: '7' },
+    byHand: { choices: 'S3AAH3S1AKEBCBC' },
     steps: [
       fault('stop-spare', 'stops the spare masters', '停掉多余的主节点，只留刚好够用的'),
       beforeCommit('A', 'has the lock, checked its lease', '得到锁，并检查了租约'),
@@ -510,6 +517,7 @@ export const schedules = {
     under: 'restart-with-data',
     rung: 'redis-reentrant',
     ...lockFault,
+    byHand: { choices: 'AAKRBAB' },
     steps: [
       run('A', 'after-check', 'has the lock', '得到锁'),
       fault('restart-all', 'killed, and started with its data', '被杀死，带着数据启动'),
@@ -528,6 +536,7 @@ export const schedules = {
     ...lockFault,
     needs: 'lock-redis',
     shows: 'progress',
+    byHand: { choices: 'AAKSABB' },
     steps: [
       run('A', 'after-check', 'has the lock', '得到锁'),
       fault('flush-scripts', 'no script is known any more', '脚本全部被忘记'),
@@ -565,6 +574,7 @@ export const schedules = {
     ...lockFault,
     lanes: { A: '7', B: '7', C: '7' },
     undisturbed: ['B'],
+    byHand: { choices: 'AAOAEABBABMACC' },
     steps: [
       run('A', 'after-check', 'has the lock', '得到锁'),
       fault('cut-off', 'its packets are dropped', '其数据包被丢弃', 'A'),
@@ -605,6 +615,7 @@ export const schedules = {
     ...lockFault,
     shows: 'progress',
     expects: ['lock-service-unavailable'],
+    byHand: { choices: 'KLAMLBBB' },
     steps: [
       fault('slow', 'each answer is late', '每个响应都很慢'),
       run('A', 'answer', 'gives up; the grant comes late', '已放弃等待，锁随后才加上'),
@@ -622,6 +633,7 @@ export const schedules = {
     ...lockFault,
     shows: 'progress',
     expects: ['lock-service-unavailable'],
+    byHand: { choices: 'KTAMTBBB' },
     steps: [
       fault('pause', 'no answer comes', '没有响应'),
       run('A', 'answer', 'gives up; its question is kept', '放弃；请求仍被保留'),

@@ -5,6 +5,7 @@ import { type RungName, rungNamed, rungNames } from '../../service/ladder/rungs.
 import { type CheckpointName, checkpointNames } from '../../service/trace/checkpoints.ts';
 import type { PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
+import type { ServerFault } from './letters.ts';
 
 /** Of chapters 5 and 6 these read before they write: the steps of two buyers are the lesson. */
 const laterRungs: readonly RungName[] = ['redis-commands', 'unit-rows'];
@@ -48,6 +49,22 @@ const userOf = (rung: RungName, lane: number): string =>
   saleOf(rung) === 'one-user' ? '7' : String(7 + lane);
 export const stockOf = (rung: RungName): number => (saleOf(rung) === 'one-user' ? 5 : 1);
 
+/** Longer than a person thinks. */
+export const oneHourMs = 3_600_000;
+
+interface LaneSending {
+  readonly headers: Readonly<Record<string, string>>;
+  /** It never releases its lock. */
+  readonly forgets: boolean;
+  /** Its purchase runs while its own lock is already held. */
+  readonly isNested: boolean;
+}
+
+export const sendingOf = (voucherId: string, { headers, forgets, isNested }: LaneSending) => ({
+  headers: { ...headers, ...(forgets && { 'x-lab-forget': 'release' }) },
+  ...(isNested && { path: `lab/vouchers/${voucherId}/nested-orders` }),
+});
+
 /** The buyers, each in an instance of its own, and the order worker behind them. */
 export function playedLanes({
   rung,
@@ -70,6 +87,23 @@ export function playedLanes({
   const instance = rungNamed(rung).queueInProcess ? '' : 'api-worker-1';
   return [...buyers, { name: workerLane, userId: '', instance }];
 }
+
+/** What can be broken in the servers of a rung. The masters have locks and nothing else to lose. */
+export function serverFaultsOf(rung: RungName): readonly ServerFault[] {
+  const { lockService, queue }: Rung = rungNamed(rung);
+  const [first = ''] = lockService?.servers ?? [];
+  return [
+    ...(first.startsWith('redis') ? ofRedis : []),
+    ...(/^redis-\d$/.test(first) ? ofMasters : []),
+    ...(first === '' ? [] : (['restart-all'] as const)),
+    ...(queue ? behindQueues : []),
+  ];
+}
+const ofRedis = ['hold-replication', 'promote-replica', 'flush-scripts'] as const;
+const ofMasters = ['restart-empty', 'slow', 'pause'] as const;
+const behindQueues = [
+  ...(['queue-restarts', 'database-restarts', 'session-killed', 'connections-used-up'] as const),
+] as const;
 
 const aims: Readonly<Record<SaleKind, CheckName>> = {
   'one-user': 'one-order-per-user',

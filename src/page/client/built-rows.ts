@@ -1,5 +1,5 @@
 /** The ladder, the drills, the published scoreboard: put here by the build (scripts/page.mjs). */
-import type { RaceChoices } from '../../lab/play/letters.ts';
+import type { RaceChoices, ServerFault } from '../../lab/play/letters.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { Bilingual } from '../../lab/stage/result.ts';
 import type { CheckName } from '../../service/domain.ts';
@@ -41,6 +41,8 @@ export interface LadderRow {
   readonly hasLock: boolean;
   readonly sale: SaleKind;
   readonly lockServers: readonly string[];
+  /** What a choice can break in the servers. */
+  readonly serverFaults: readonly ServerFault[];
   /** So many of them must grant it. */
   readonly lockNeeded: number;
   /** The famous races on it. */

@@ -29,39 +29,59 @@ export function Ends({ of }: { of: PlayView }) {
 function faultText(choice: string, { lanes }: PlayView): string {
   const { does, to } = actOf(choice);
   const { kill, pause, resume, endLease, loseAnswer, stop, start, words } = page.value;
+  const { forget, nest, cutOff, breakIn, mend } = page.value;
   const { instance = '' } = lanes.get(to) ?? {};
   const [process, server] =
     to === workerLane ? [words.processOfWorker, words.worker] : [instance, to];
   const texts = {
     ...{ kill: kill(process), pause: pause(process), resume: resume(process) },
     ...{ 'end-lease': endLease(to), 'lose-answer': loseAnswer(to), move: '' },
-    ...{ stop: stop(server), start: start(server) },
+    ...{ stop: stop(server), start: start(server), forget: forget(to), nest: nest(to) },
+    ...{ 'cut-off': cutOff(instance), mend: mend(to), break: breakIn(to) },
   };
   return texts[does];
 }
 
+/** Those of the lanes first; those of the servers, and of the lock, where somebody looks. */
 function Faults({ of }: { of: PlayView }) {
   const faults = faultsIn(of);
   if (faults.length === 0) return null;
+  const isRare = (choice: string) => /^[GIOK]/.test(choice);
+  const { orBreak, breakServers } = page.value.words;
+  const rare = faults.filter(isRare);
   return (
     <div class="row wrap faults">
-      <small>{page.value.words.orBreak}</small>
-      {faults.map((choice) => (
-        <button
-          type="button"
-          class={/^[RH]/.test(choice) ? '' : 'fault'}
-          key={choice}
-          data-fault={choice}
-          disabled={!isReady.value}
-          onClick={() => choose(choice)}
-        >
-          {faultText(choice, of)}
-          <kbd>{choice.split('').join(' ')}</kbd>
-        </button>
-      ))}
+      <small>{orBreak}</small>
+      <FaultButtons of={of} faults={faults.filter((choice) => !isRare(choice))} />
+      {rare.length > 0 && (
+        <details>
+          <summary>{breakServers}</summary>
+          <div class="row wrap">
+            <FaultButtons of={of} faults={rare} />
+          </div>
+        </details>
+      )}
     </div>
   );
 }
+
+const FaultButtons = ({ of, faults }: { of: PlayView; faults: readonly string[] }) => (
+  <>
+    {faults.map((choice) => (
+      <button
+        type="button"
+        class={/^[RHM]/.test(choice) ? '' : 'fault'}
+        key={choice}
+        data-fault={choice}
+        disabled={!isReady.value}
+        onClick={() => choose(choice)}
+      >
+        {faultText(choice, of)}
+        <kbd>{choice.split('').join(' ')}</kbd>
+      </button>
+    ))}
+  </>
+);
 
 /** Of a lane that nobody can move. */
 function overText({ name, state }: LaneView): string | undefined {

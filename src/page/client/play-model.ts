@@ -219,7 +219,8 @@ function hit(play: PlayView, does: string, lane: string, sinceMs: number): PlayV
   const { checkpoint } = play.lanes.get(lane) ?? {};
   const at = { sinceMs, ...(checkpoint && { checkpoint }) };
   if (does === 'pause') return withLane(play, lane, { ...at, state: 'paused' });
-  return does === 'resume' ? withLane(play, lane, { ...at, state: 'at' }) : play;
+  const isFree = lane === workerLane && !checkpoint;
+  return does === 'resume' ? withLane(play, lane, { ...at, state: isFree ? 'free' : 'at' }) : play;
 }
 
 function moved(play: PlayView, event: Event<'lane'>): PlayView {

@@ -22,7 +22,7 @@ export function rowSentence(row: Row): Sentence {
 
 /** A process or a server goes on. */
 export const isAgain = (word: string): boolean =>
-  ['resume', 'start', 'started', 'resumed', 'healed'].includes(word);
+  ['resume', 'start', 'mend', 'started', 'resumed', 'healed'].includes(word);
 
 function markOf({ kind, word, isWrong }: Row): Sentence['mark'] {
   if (isWrong) return '✗';

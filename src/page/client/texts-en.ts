@@ -1,5 +1,6 @@
 /** The sentences of the page in English. */
 import type { Arrivals } from '../../lab/by-hand/break-choice.ts';
+import { brokenText, faultTitle, mendedText } from '../../lab/play/fault-choices.ts';
 import type { LaneName, OutcomeSeen } from '../../lab/play/outcomes.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { PartState, Reading } from '../../lab/stage/events.ts';
@@ -54,6 +55,7 @@ export const en = {
     held: 'every promise held',
     heldSoFar: 'held so far',
     violated: 'broken',
+    breakServers: 'more to break',
     orBreak: 'or break:',
     lanes: 'Steps',
     state: 'State',
@@ -264,6 +266,11 @@ export const en = {
       stop: `${of} cannot be stopped here`,
       start: `${of} cannot be started now`,
       kill: `the process of ${of} cannot be killed now`,
+      forget: `${of} cannot forget its lock now`,
+      nest: `${of} cannot buy inside its lock now`,
+      break: 'that cannot be broken now',
+      'cut-off': `${of} cannot be cut off now`,
+      mend: 'that is not broken',
     })[why] ?? 'cannot go: it has its answer',
   fault: (does: string, to: string) =>
     ({
@@ -272,11 +279,21 @@ export const en = {
       resume: 'its process runs again',
       'lose-answer': 'its answer will be lost',
       stop: to === 'W' ? 'stops' : `${to} stops`,
+      forget: 'will forget to release its lock',
+      nest: 'will buy inside its own lock',
+      break: brokenText(to, 'en'),
+      'cut-off': brokenText(to, 'en'),
+      mend: mendedText(to, 'en'),
     })[does] ?? `${to} runs again`,
   pause: (instance: string) => `Pause ${instance}`,
   resume: (instance: string) => `Resume ${instance}`,
   endLease: (lane: string) => `End the lease of ${lane}`,
   loseAnswer: (lane: string) => `Lose the answer of ${lane}`,
+  forget: (lane: string) => `Let ${lane} forget to release`,
+  nest: (lane: string) => `Let ${lane} buy inside its lock`,
+  cutOff: (instance: string) => `Cut ${instance} off from the lock`,
+  breakIn: (fault: string) => faultTitle(fault, 'en'),
+  mend: (what: string) => `Mend: ${faultTitle(what, 'en')}`,
   stop: (server: string) => `Stop ${server}`,
   start: (server: string) => `Start ${server}`,
   heldBy: (lane: string) => `${lane} has it`,
@@ -408,7 +425,8 @@ export const en = {
     'no-play': 'This play is over. Begin it again.',
     WORKER_HELD:
       'The order worker stands, or is stopped, in a play that is open: let it go on there first.',
-    PROCESS_PAUSED: 'A process is paused in a play that is open: resume it first.',
+    PROCESS_PAUSED:
+      'A process is paused, or a server broken, in a play that is open: mend it first.',
     'invalid-request':
       'The address is no play. Choices are A to D, XA, PA, RA, EA, UA, S2, H2, W, XW, SW and HW.',
     'no-answer':

@@ -1,3 +1,4 @@
+import { brokenText, faultTitle, mendedText } from '../../lab/play/fault-choices.ts';
 import type { en } from './texts-en.ts';
 
 const looks = {
@@ -46,6 +47,7 @@ export const zh: typeof en = {
     held: '所有承诺都守住了',
     heldSoFar: '目前都守住了',
     violated: '违反',
+    breakServers: '更多故障',
     orBreak: '或者注入故障：',
     lanes: '步骤',
     state: '状态',
@@ -250,6 +252,11 @@ export const zh: typeof en = {
       stop: `这里不能停止 ${of}`,
       start: `现在不能启动 ${of}`,
       kill: `现在不能杀死 ${of} 的进程`,
+      forget: `${of} 现在不能忘记锁`,
+      nest: `${of} 现在不能在锁里购买`,
+      break: '现在不能注入这个故障',
+      'cut-off': `现在不能让 ${of} 断网`,
+      mend: '没有这个故障',
     })[why] ?? '无法继续：已得到响应',
   fault: (does, to) =>
     ({
@@ -258,11 +265,21 @@ export const zh: typeof en = {
       resume: '进程继续运行',
       'lose-answer': '其响应将丢失',
       stop: to === 'W' ? '停止' : `${to} 停止`,
+      forget: '会忘记释放锁',
+      nest: '会在自己的锁里购买',
+      break: brokenText(to, 'zh'),
+      'cut-off': brokenText(to, 'zh'),
+      mend: mendedText(to, 'zh'),
     })[does] ?? `${to} 恢复运行`,
   pause: (instance) => `暂停 ${instance}`,
   resume: (instance) => `恢复 ${instance}`,
   endLease: (lane) => `结束 ${lane} 的租约`,
   loseAnswer: (lane) => `丢失 ${lane} 的响应`,
+  forget: (lane) => `让 ${lane} 忘记释放锁`,
+  nest: (lane) => `让 ${lane} 在自己的锁里购买`,
+  cutOff: (instance) => `让 ${instance} 与锁服务器断网`,
+  breakIn: (fault) => faultTitle(fault, 'zh'),
+  mend: (what) => `恢复：${faultTitle(what, 'zh')}`,
   stop: (server) => `停止 ${server}`,
   start: (server) => `启动 ${server}`,
   heldBy: (lane) => `${lane} 持有`,
@@ -380,7 +397,7 @@ export const zh: typeof en = {
     DEADLINE_PASSED: '一个步骤没有及时结束，本次操作已终止。',
     'no-play': '本次操作已结束，请重新开始。',
     WORKER_HELD: '在一个打开的操作中，订单消费者正停着：请先让它继续。',
-    PROCESS_PAUSED: '有一个打开的操作暂停了某个进程，请先恢复它。',
+    PROCESS_PAUSED: '有一个打开的操作暂停了某个进程，或者在服务器上注入了故障，请先恢复。',
     'invalid-request':
       '地址中的选择无效。可用：A 到 D、XA、PA、RA、EA、UA、S2、H2、W、XW、SW、HW。',
     'no-answer': '页面的服务器没有响应。如果实验环境已停止：npm run up 会给出新的地址。',

@@ -13,7 +13,7 @@ import { alone, type Work, withLab } from '../../lab/environment/session.ts';
 import { labError } from '../../lab/errors.ts';
 import { serveLanes } from '../../lab/play/judged-play.ts';
 import { laneNames } from '../../lab/play/letters.ts';
-import { type RowWaits, withRowWaits } from '../../lab/play/row-waits.ts';
+import { type RowWaits, rowWaitsNow } from '../../lab/play/row-waits.ts';
 import { emitter, type Reader } from '../../lab/stage/events.ts';
 import { type Stage, withStage } from '../../lab/stage/stage.ts';
 
@@ -86,10 +86,8 @@ export class LabReservation {
     signal.addEventListener('abort', () => this.#giveBack());
     const onStage = async (stage: Stage) => {
       await serveLanes(stage, laneNames.length);
-      await withRowWaits(lab, async (rowWaits) => {
-        ready({ stage, rowWaits });
-        await givenBack;
-      });
+      ready({ stage, rowWaits: rowWaitsNow(lab) });
+      await givenBack;
     };
     await asDatabaseRoot(data, (root) => setRowWait(root, thinkingSeconds));
     try {

@@ -4,7 +4,7 @@ import { Mutex, Semaphore } from 'async-mutex';
 import { labError } from '../../lab/errors.ts';
 import { countOrders, type OrdersOfRung } from '../../lab/play/all-orders.ts';
 import { type JudgedPlay, judgedPlay, type PlayRequest } from '../../lab/play/judged-play.ts';
-import { choicesIn, hasFaults, lanesOf } from '../../lab/play/letters.ts';
+import { actOf, choicesIn, hasFaults, lanesOf } from '../../lab/play/letters.ts';
 import { type Choice, ChoicePlay } from '../../lab/play/play.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
@@ -144,6 +144,7 @@ export class Plays {
       const [slot, play] = [...viewer.plays].find(([, each]) => each.id === id) ?? [];
       if (slot === undefined || !play) return false;
       if (!play.knows(choice)) throw labError('UNKNOWN_LANE', choice, play.lanes);
+      if (actOf(choice).does === 'break') this.#refusePaused([play]);
       if (play.hasWorker) await this.#refuseHeldWorker([play]);
       await this.#step(viewer, slot, play, choice);
       return true;
@@ -204,10 +205,14 @@ export class Plays {
 
   /** What another play has broken. @param ending the plays that will be over by then */
   async #refuseBroken(rung: RungName, ending: readonly ChoicePlay[] = []): Promise<void> {
-    // A voucher is on sale once every instance knows it: one that stands still would not.
-    const left = this.#plays().filter((play) => !ending.includes(play));
-    if (left.some(({ isPaused }) => isPaused)) throw labError('PROCESS_PAUSED');
+    this.#refusePaused(ending);
     if (rungNamed(rung).queue) await this.#refuseHeldWorker(ending);
+  }
+
+  /** A voucher is on sale once every instance knows it: one that stands still would not. */
+  #refusePaused(except: readonly ChoicePlay[]): void {
+    const others = this.#plays().filter((play) => !except.includes(play));
+    if (others.some(({ standsInTheWay }) => standsInTheWay)) throw labError('PROCESS_PAUSED');
   }
 
   /** One order worker is there for all plays. A play that nobody looks at gives it back. */
