@@ -349,7 +349,7 @@ test('a key is used once; another host, another origin and no cookie are refused
   // Another port of this host has the cookie: to a browser it is the same site.
   const site = { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' };
   expect(await askPage('/api/feed', { cookie, ...site })).toMatchObject({ status: 403 });
-  for (const wanted of [{ rung: 'no-rung' }, { rung: 'lua-stream', choices: 'PW' }]) {
+  for (const wanted of [{ rung: 'no-rung' }, { rung: 'lua-stream', choices: 'EW' }]) {
     const body = { ...wanted, slot: 'test main' };
     expect(await askPage('/api/plays', { ...own, cookie }, body)).toMatchObject({ status: 400 });
   }
