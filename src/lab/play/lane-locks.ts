@@ -6,7 +6,7 @@ const ofLocks: readonly string[] = [
 ];
 export const isOfLock = ({ event }: HistoryEvent): boolean => ofLocks.includes(event);
 
-interface Wanted {
+interface WantedLock {
   readonly place: string;
   /** It was refused once, and waits from now on. */
   isRefused: boolean;
@@ -16,7 +16,7 @@ export class LaneLocks {
   readonly #isInProcess: boolean;
   /** By the resource; where the lock is in the process, by the instance too. */
   readonly #owners = new Map<string, Set<string>>();
-  readonly #wanted = new Map<string, Wanted>();
+  readonly #wanted = new Map<string, WantedLock>();
 
   /** @param isInProcess an instance knows its own owners only. */
   constructor(isInProcess: boolean) {

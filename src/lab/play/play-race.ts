@@ -76,7 +76,7 @@ export async function playRace(
   return played;
 }
 
-interface Raced {
+interface RaceOnSale {
   readonly voucherId: string;
   readonly schedule: Schedule;
   readonly rung: Rung;
@@ -85,7 +85,7 @@ interface Raced {
 /** A lane for each request of the schedule. */
 function playerOf(
   stage: Stage,
-  { voucherId, schedule }: Raced,
+  { voucherId, schedule }: RaceOnSale,
   { addressOf = ({ baseUrl }) => baseUrl }: RaceUnderLoad,
 ): Player {
   const player = stage.player();
@@ -105,7 +105,7 @@ function playerOf(
 /** @param isAlone nobody else buys: then the database says who waits for a row */
 function sceneOf(
   stage: Stage,
-  { voucherId, schedule, rung, lockAnswers }: Raced & Pick<Probe, 'lockAnswers'>,
+  { voucherId, schedule, rung, lockAnswers }: RaceOnSale & Pick<Probe, 'lockAnswers'>,
   player: Player,
   isAlone: boolean,
 ): Scene {

@@ -32,20 +32,20 @@ export interface Scene {
   readonly isRecorded: () => boolean;
 }
 
-type Reached = Pick<PlayedStep, 'place' | 'asPlanned'>;
+type StepOutcome = Pick<PlayedStep, 'place' | 'asPlanned'>;
 
-const miss = (because: Miss): Reached => ({
+const miss = (because: Miss): StepOutcome => ({
   place: { is: 'missed', because },
   asPlanned: false,
 });
-const done = (as: StepEffect): Reached => ({ place: { is: 'done', as }, asPlanned: true });
+const done = (as: StepEffect): StepOutcome => ({ place: { is: 'done', as }, asPlanned: true });
 
 export async function playStep(step: Step, scene: Scene): Promise<PlayedStep> {
   const { lane, says, wrong: isWrong = false } = step;
   return { lane, ...(await reach(step, scene)), says, isWrong };
 }
 
-function reach(step: Step, scene: Scene): Promise<Reached> {
+function reach(step: Step, scene: Scene): Promise<StepOutcome> {
   const { lane } = step;
   switch (step.act) {
     case 'run':
@@ -66,7 +66,7 @@ function reach(step: Step, scene: Scene): Promise<Reached> {
 }
 
 /** In the record of a drill, the time of a lease is marked, too. */
-async function expire(lane: string, scene: Scene): Promise<Reached> {
+async function expire(lane: string, scene: Scene): Promise<StepOutcome> {
   let came: StepEffect | undefined;
   const inject = async () => {
     came = await scene.expire(lane);
@@ -78,7 +78,7 @@ async function expire(lane: string, scene: Scene): Promise<Reached> {
   return { ...done(came), asPlanned: came !== 'no-lease' };
 }
 
-async function injectFault(name: FaultName, lane: string, scene: Scene): Promise<Reached> {
+async function injectFault(name: FaultName, lane: string, scene: Scene): Promise<StepOutcome> {
   const { player, servers, stage } = scene;
   const state = player.state(lane);
   const target = servers.target(state);
@@ -94,12 +94,12 @@ async function injectFault(name: FaultName, lane: string, scene: Scene): Promise
   return done(effect);
 }
 
-async function healFault(name: FaultName, lane: string, { servers }: Scene): Promise<Reached> {
+async function healFault(name: FaultName, lane: string, { servers }: Scene): Promise<StepOutcome> {
   await servers.mend(name, lane);
   return done('healed');
 }
 
-async function kill(lane: string, scene: Scene, mayBeAnswered = false): Promise<Reached> {
+async function kill(lane: string, scene: Scene, mayBeAnswered = false): Promise<StepOutcome> {
   const { faults, lanes, player } = scene;
   const { pid, instance } = processOf(lane, scene, mayBeAnswered) ?? {};
   if (pid === undefined) return miss('not-there');
@@ -114,14 +114,14 @@ async function kill(lane: string, scene: Scene, mayBeAnswered = false): Promise<
   return { place: { is: 'dead' }, asPlanned: true };
 }
 
-async function pause(lane: string, scene: Scene): Promise<Reached> {
+async function pause(lane: string, scene: Scene): Promise<StepOutcome> {
   const { pid, instance } = processOf(lane, scene) ?? {};
   if (pid === undefined) return miss('not-there');
   if (!(await scene.faults.pause(lane, pid, instance))) return miss('no-effect');
   return { place: { is: 'paused' }, asPlanned: true };
 }
 
-async function resume(lane: string, { faults }: Scene): Promise<Reached> {
+async function resume(lane: string, { faults }: Scene): Promise<StepOutcome> {
   if (!faults.isPaused(lane)) return miss('not-there');
   await faults.resume(lane);
   return done('resumed');
@@ -146,7 +146,7 @@ function processOf(
   return { pid: stage.lab.pidOf(instance), instance };
 }
 
-async function runUntil(step: StepOf<'run'>, scene: Scene): Promise<Reached> {
+async function runUntil(step: StepOf<'run'>, scene: Scene): Promise<StepOutcome> {
   const { lane, until, orUntil = [], unlessRecorded = false } = step;
   const { player, lanes, running, told, isRecorded } = scene;
   Object.assign(running, { lane, until: [until, ...orUntil] });

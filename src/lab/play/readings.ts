@@ -9,7 +9,7 @@ import { notRead, type PlayedLane, type Reading } from '../stage/events.ts';
 import type { LaneLocks } from './lane-locks.ts';
 import { lockClients } from './lock-clients.ts';
 
-interface Asked {
+interface ReadingScope {
   readonly rung: Rung;
   readonly facts: Facts;
   readonly lanes: readonly PlayedLane[];
@@ -17,7 +17,10 @@ interface Asked {
 }
 
 /** Locks first, then the stock, then the orders. */
-export async function readingsOf(connections: Connections, asked: Asked): Promise<Reading[]> {
+export async function readingsOf(
+  connections: Connections,
+  asked: ReadingScope,
+): Promise<Reading[]> {
   const { facts, lanes } = asked;
   const { mysql, redis, initialStock } = facts;
   const orders = confirmed(facts);
@@ -43,7 +46,10 @@ function onItsWay(buyers: Readonly<Record<string, string>>, orders: readonly Ord
   return { id: 'on-its-way', of: '', value: missing.join(' ') };
 }
 
-function lockReadings(connections: Connections, asked: Asked): Promise<Reading[]> | Reading[] {
+function lockReadings(
+  connections: Connections,
+  asked: ReadingScope,
+): Promise<Reading[]> | Reading[] {
   const { lock, lockService } = asked.rung;
   if (!lock) return [];
   if (!lockService) return mutexReadings(asked);
@@ -52,24 +58,29 @@ function lockReadings(connections: Connections, asked: Asked): Promise<Reading[]
   return resourcesOf(asked).map((resource) => ownedReading('node', first, resource, asked));
 }
 
-const mutexReadings = (asked: Asked): Reading[] =>
+const mutexReadings = (asked: ReadingScope): Reading[] =>
   asked.lanes.flatMap(({ instance }) =>
     resourcesOf(asked).map((resource) =>
       ownedReading('mutex', instance, `${instance} ${resource}`, asked),
     ),
   );
 
-function ownedReading(id: 'mutex' | 'node', of: string, place: string, { locks }: Asked): Reading {
+function ownedReading(
+  id: 'mutex' | 'node',
+  of: string,
+  place: string,
+  { locks }: ReadingScope,
+): Reading {
   const lane = locks.newestAt(place);
   return { id, of, value: lane ?? '', ...(lane && { lane }) };
 }
 
-const resourcesOf = ({ rung, facts: { voucherId }, lanes }: Asked): string[] => [
+const resourcesOf = ({ rung, facts: { voucherId }, lanes }: ReadingScope): string[] => [
   ...new Set(lanes.map(({ userId }) => resourceOf(rung.scope, { voucherId, userId }))),
 ];
 
 /** On every server of the lock: a majority of them is a quorum. */
-const keyReadings = (connections: Connections, asked: Asked): Promise<Reading[]> =>
+const keyReadings = (connections: Connections, asked: ReadingScope): Promise<Reading[]> =>
   Promise.all(
     resourcesOf(asked).flatMap((resource) =>
       lockClients(connections, asked.rung).map(([server, redis]) =>
@@ -83,7 +94,7 @@ async function keyReading(
   redis: Redis,
   of: string,
   resource: string,
-  { locks }: Asked,
+  { locks }: ReadingScope,
 ): Promise<Reading> {
   const key = defaultKeyPrefix + resource;
   const unread: Reading = { id: 'key', of, value: notRead };

@@ -23,7 +23,7 @@ export interface WireCommand {
   readonly text: string;
 }
 
-interface Seen extends WireCommand {
+interface SeenCommand extends WireCommand {
   /** Milliseconds of the wall clock of its server. */
   readonly atMs: number;
 }
@@ -41,7 +41,7 @@ export class Wire {
   readonly #database: string;
   readonly #servers: readonly (readonly [string, Redis])[];
   readonly #monitors = new Map<string, Monitor>();
-  #heard: Seen[] = [];
+  #heard: SeenCommand[] = [];
   #marks = 0;
   #fromMs = '0';
   #voucher = /$^/;
@@ -82,7 +82,7 @@ export class Wire {
   async #listen(): Promise<void> {
     for (const [server, { status, options }] of this.#servers) {
       if (status !== 'ready' || this.#monitors.get(server)?.isOpen()) continue;
-      const hear = ({ isInLua, ...command }: Monitored) =>
+      const hear = ({ isInLua, ...command }: MonitorLine) =>
         this.#heard.push({ to: isInLua ? `${server}, in Lua` : server, ...command });
       this.#monitors.set(server, await monitor(options, hear));
     }
@@ -129,7 +129,7 @@ export class Wire {
   }
 
   /** While a choice is played, nobody else has a transaction: one that names nothing is of it. */
-  async #logged(): Promise<Seen[]> {
+  async #logged(): Promise<SeenCommand[]> {
     const [rows] = await this.#root.query<LogRow[]>(
       `SELECT ${msOf('event_time')} AS atMs, CONVERT(argument USING utf8mb4) AS text
        FROM mysql.general_log
@@ -164,7 +164,7 @@ const isNameless = (text: string): boolean =>
 const ofItsProcess = ['store_epoch', ofWriterQuestion, allBegunChanges];
 const isOfItsProcess = (text: string): boolean => ofItsProcess.some((each) => text.includes(each));
 
-export interface Monitored {
+export interface MonitorLine {
   /** Milliseconds of the server's wall clock. */
   readonly atMs: number;
   /** Sent by a Lua script. */
@@ -188,7 +188,7 @@ export interface Monitor {
  */
 export async function monitor(
   { host = '127.0.0.1', port = 6_379 }: RedisOptions,
-  hear: (command: Monitored) => void,
+  hear: (command: MonitorLine) => void,
 ): Promise<Monitor> {
   const socket = connect(port, host);
   socket.on('error', () => {}); // A choice may stop its server.
@@ -204,7 +204,7 @@ export async function monitor(
   return { isOpen: () => socket.readyState === 'open', end: () => socket.destroy() };
 }
 
-function parsed(text: string): Monitored | null {
+function parsed(text: string): MonitorLine | null {
   const [, seconds, source, rest = ''] = line.exec(text) ?? [];
   if (seconds === undefined) return null;
   const words = [...rest.matchAll(word)].map(([, each = '']) => each.replaceAll('\\"', '"'));

@@ -28,7 +28,7 @@ export type LaneState =
 
 type StillState = Exclude<LaneState, { readonly kind: 'running' }>;
 /** Where a lane is after it ran. `slow`: it was not seen in time. */
-export type Reached = StillState | { readonly kind: 'slow' };
+export type ReachedState = StillState | { readonly kind: 'slow' };
 
 /** A lane stood at a checkpoint, from its arrival until it was resumed, or its process ended. */
 export interface Stop extends Pick<Arrival, 'lane' | 'checkpoint' | 'instance'> {
@@ -138,7 +138,7 @@ export class Player {
     lane: string,
     places: readonly (CheckpointName | 'answer')[],
     { withinMs }: { readonly withinMs: number },
-  ): Promise<Reached> {
+  ): Promise<ReachedState> {
     for (let count = 0; count < checkpointsMax; count++) {
       await this.resume(lane);
       const reached = await this.#settled(lane, withinMs);
@@ -199,7 +199,7 @@ export class Player {
     this.#leave();
   }
 
-  async #settled(lane: string, withinMs: number): Promise<Reached> {
+  async #settled(lane: string, withinMs: number): Promise<ReachedState> {
     await this.settles(lane, withinMs);
     this.#early.delete(lane);
     const state = this.#states.get(lane);

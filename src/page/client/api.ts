@@ -28,7 +28,7 @@ export const isBusy = signal(false);
 const againAfterMs = 1_000;
 const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-interface Entered extends FeedPlace {
+interface LabEntry extends FeedPlace {
   readonly isLearner?: boolean;
   readonly hasLab?: boolean;
 }
@@ -38,7 +38,7 @@ export async function enter(): Promise<FeedPlace | null> {
   await useHash();
   for (;;) {
     const answer = await fetch('/api/feed').catch(() => null);
-    const body = (await answer?.json().catch(() => ({}))) as Partial<Entered & Problem>;
+    const body = (await answer?.json().catch(() => ({}))) as Partial<LabEntry & Problem>;
     if (answer?.ok) {
       isLearner.value = body.isLearner ?? false;
       hadLab.value = body.hasLab ?? false;

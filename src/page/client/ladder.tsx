@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { lanesOf } from '../../lab/play/letters.ts';
 import { type FamousRace, type LadderRow, ladderRows } from './built-rows.ts';
 import { mayBegin, mayPlay } from './faults.ts';
-import { type Known, known } from './predictions.ts';
+import { type KnownOutcome, known } from './predictions.ts';
 import { Link, show, type View } from './route.tsx';
 import { SourceLines } from './state.tsx';
 import { go } from './store.ts';
@@ -123,7 +123,7 @@ function RungRow({ row, isSelected }: { row: LadderRow; isSelected: boolean }) {
   );
 }
 
-function Seen({ known: { seen, isBroken } = {} }: { known: Known | undefined }) {
+function Seen({ known: { seen, isBroken } = {} }: { known: KnownOutcome | undefined }) {
   const { words, outcomeShort } = page.value;
   if (!seen) return <span class="dim">? {words.notPlayed}</span>;
   return isBroken ? (

@@ -6,7 +6,7 @@ import type { LaneView, PlayView, Row } from './play-model.ts';
 import { isAgain, isUnanswered, rowSentence } from './sentences.ts';
 import { page } from './texts.ts';
 
-interface Drawn {
+interface LanesProps {
   readonly of: Pick<PlayView, 'lanes' | 'rows'>;
   /** The row at which it differs from another play. */
   readonly differsAt?: number | undefined;
@@ -23,7 +23,7 @@ query.addEventListener('change', () => {
 });
 
 /** The picture is for the eye: a screen reader has the list. */
-export const Lanes = (props: Drawn) => (
+export const Lanes = (props: LanesProps) => (
   <>
     {!isNarrow.value && <LanePicture {...props} />}
     <div class={isNarrow.value ? '' : 'for-readers'}>
@@ -32,7 +32,7 @@ export const Lanes = (props: Drawn) => (
   </>
 );
 
-function LaneList({ of, differsAt }: Drawn) {
+function LaneList({ of, differsAt }: LanesProps) {
   return (
     <ol class="list">
       {of.rows.map((row, index) => {
@@ -55,7 +55,7 @@ function rowClass({ kind, word, isWrong, lane }: Row, differs: boolean): string 
     .trim();
 }
 
-function LanePicture({ of, differsAt }: Drawn) {
+function LanePicture({ of, differsAt }: LanesProps) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const lanes = [...of.lanes.values()];

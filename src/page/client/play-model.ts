@@ -53,7 +53,7 @@ export interface Row {
   readonly isTold?: boolean;
 }
 
-interface Played {
+interface PlayedRows {
   readonly lanes: ReadonlyMap<string, LaneView>;
   readonly rows: readonly Row[];
 }
@@ -61,7 +61,7 @@ interface Played {
 export type Event<Kind extends StageEvent['kind']> = Extract<StageEvent, { readonly kind: Kind }>;
 type Began<Kind extends 'play' | 'race'> = Omit<Event<Kind>, 'lanes'>;
 
-export interface RaceView extends Began<'race'>, Played {
+export interface RaceView extends Began<'race'>, PlayedRows {
   readonly judged?: Event<'race-judged'>;
 }
 
@@ -71,7 +71,7 @@ export interface ChoiceView {
   readonly isTaken: boolean;
 }
 
-export interface PlayView extends Began<'play'>, Played {
+export interface PlayView extends Began<'play'>, PlayedRows {
   readonly choices: readonly ChoiceView[];
   readonly readings: readonly Reading[];
   /** When the readings were made: their time to live runs down from there. */

@@ -21,7 +21,7 @@ const font = '15px system-ui, sans-serif';
 export type Columns = uPlot.AlignedData;
 export type Options = Omit<uPlot.Options, 'width' | 'height'>;
 
-interface Plotted {
+interface PlotCanvas {
   readonly options: () => Options;
   readonly columns: Columns;
   readonly width: number;
@@ -47,7 +47,7 @@ function drawNext(): void {
 }
 
 /** Made once; a new second only gives it new columns. Made anew, it has those of now. */
-export function Plot(plotted: Plotted) {
+export function Plot(plotted: PlotCanvas) {
   const { columns, width, height } = plotted;
   const now = useRef(plotted);
   now.current = plotted;

@@ -10,7 +10,7 @@ export const predictedVerdicts = ['held', 'violated'] as const satisfies readonl
 /** The outcome of a play, or the verdict of a run. */
 export type Prediction = Outcome | (typeof predictedVerdicts)[number];
 
-export interface Known {
+export interface KnownOutcome {
   readonly predicted?: Prediction;
   readonly seen?: OutcomeSeen;
   /** The audit found a promise broken. */
@@ -23,16 +23,16 @@ export interface Known {
 
 const storeName = 'lockstep-predictions';
 
-function stored(): ReadonlyMap<string, Known> {
+function stored(): ReadonlyMap<string, KnownOutcome> {
   try {
-    return new Map(JSON.parse(localStorage.getItem(storeName) ?? '[]') as [string, Known][]);
+    return new Map(JSON.parse(localStorage.getItem(storeName) ?? '[]') as [string, KnownOutcome][]);
   } catch {
     return new Map(); // A file from the disk may not have a store.
   }
 }
 
 /** By the rung of a play, or the name of a run. */
-export const known = signal<ReadonlyMap<string, Known>>(stored());
+export const known = signal<ReadonlyMap<string, KnownOutcome>>(stored());
 /** Those of this visit, by the same names: each is predicted once before it is played. */
 export const predictions = signal<ReadonlyMap<string, Prediction>>(new Map());
 
@@ -52,7 +52,7 @@ export function predictByKey(key: string, name: string, all: readonly Prediction
 
 export function rememberSeen(
   rung: string,
-  more: Required<Pick<Known, 'seen' | 'isBroken'>> & Pick<Known, 'isRight'>,
+  more: Required<Pick<KnownOutcome, 'seen' | 'isBroken'>> & Pick<KnownOutcome, 'isRight'>,
 ): void {
   const { seen, isBroken, isRight } = more;
   const before = known.peek().get(rung);
@@ -67,7 +67,7 @@ export function rememberVerdict(run: string, verdict: Verdict): void {
 }
 
 /** Another tab may have remembered something since this one was opened: it stays. */
-function remember(name: string, more: Known): void {
+function remember(name: string, more: KnownOutcome): void {
   const all = new Map([...known.peek(), ...stored()]);
   known.value = all.set(name, { ...all.get(name), ...more });
   try {

@@ -54,9 +54,9 @@ export function Proof({ of }: { of: PlayView }) {
   );
 }
 
-type Sent = readonly Required<Pick<Choice, 'choice' | 'commands'>>[];
+type SentCommands = readonly Required<Pick<Choice, 'choice' | 'commands'>>[];
 /** By the play. */
-const commands = signal<ReadonlyMap<string, Sent>>(new Map());
+const commands = signal<ReadonlyMap<string, SentCommands>>(new Map());
 
 /** What each choice sends to Redis and MySQL: they are played once more, and listened to. */
 function Commands({ of }: { of: PlayView }) {
@@ -90,7 +90,7 @@ const sameAs = (of: PlayView) => ({
 });
 
 async function listen(of: PlayView): Promise<void> {
-  const sent = await send<Sent>('POST', '/api/commands', sameAs(of));
+  const sent = await send<SentCommands>('POST', '/api/commands', sameAs(of));
   if (sent) commands.value = new Map(commands.value).set(of.player, sent);
 }
 

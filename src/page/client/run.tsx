@@ -68,13 +68,13 @@ export function Run({ wanted }: { wanted: RunAddress }) {
 /** A race has lanes, and no load. */
 const hasLoad = ({ told }: RunView): boolean => told.some(({ kind }) => kind === 'load-started');
 
-interface Shown {
+interface RunProps {
   readonly wanted: RunAddress;
   readonly race: RaceView | undefined;
   readonly run: RunView | undefined;
 }
 
-function Head({ wanted, race, run }: Shown) {
+function Head({ wanted, race, run }: RunProps) {
   if (wanted.of === 'race') {
     const title = race?.title ?? famousRace(wanted.race)?.title;
     return (

@@ -21,12 +21,12 @@ const selected = signal('');
 /** What the lab has said about the last fault. */
 const answer = signal('');
 
-interface Shown {
+interface SaleProps {
   readonly run: RunView;
   readonly isLive: boolean;
 }
 
-export function Servers({ run, isLive }: Shown) {
+export function Servers({ run, isLive }: SaleProps) {
   const tiers = tiersOf(run.parts);
   const broken = brokenNames(run);
   const part = run.parts.find(({ name }) => name === selected.value);

@@ -102,12 +102,12 @@ export function Code({ of }: { of: PlayView }) {
   );
 }
 
-interface Shown {
+interface ShownSource {
   readonly source: Source;
   readonly lanes?: string;
 }
 
-export function SourceLines({ source, lanes = '' }: Shown) {
+export function SourceLines({ source, lanes = '' }: ShownSource) {
   return (
     <>
       <pre class="code">

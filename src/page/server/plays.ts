@@ -28,7 +28,7 @@ export interface NewPlay {
 /** Hears what happens in the plays of a viewer. */
 export type PlayReader = (viewer: string, event: StageEvent) => void;
 
-type Asked = Omit<PlayRequest, 'toTheEnd' | 'isQuick'>;
+type AskedPlay = Omit<PlayRequest, 'toTheEnd' | 'isQuick'>;
 
 interface Viewer {
   readonly name: string;
@@ -153,7 +153,7 @@ export class Plays {
   }
 
   /** Plays these choices again and again. @returns how often a promise broke */
-  async again(request: Asked, times: number): Promise<number> {
+  async again(request: AskedPlay, times: number): Promise<number> {
     let violated = 0;
     for (let count = 0; count < times; count++)
       if ((await this.#playOnce(request)).violated.length > 0) violated += 1;
@@ -161,12 +161,12 @@ export class Plays {
   }
 
   /** Plays these choices once. @returns what each of them sent to Redis and MySQL */
-  async commands(request: Asked): Promise<Pick<Choice, 'choice' | 'commands'>[]> {
+  async commands(request: AskedPlay): Promise<Pick<Choice, 'choice' | 'commands'>[]> {
     const { choices } = await this.#playOnce({ ...request, hasCommands: true });
     return choices.map(({ choice, commands = [] }) => ({ choice, commands }));
   }
 
-  #playOnce(request: Asked): Promise<JudgedPlay> {
+  #playOnce(request: AskedPlay): Promise<JudgedPlay> {
     return this.#inTurn(async ({ stage, rowWaits }) => {
       await this.#refuseBroken(request.rung);
       const quick = { ...request, toTheEnd: false, isQuick: true };

@@ -19,7 +19,7 @@ const lookEveryMs = 1_000;
 /** That the room is closed is under way to the learners so long before their connections end. */
 const toldWithinMs = 200;
 
-interface Opened {
+interface OpenRoom {
   readonly room: Room;
   readonly server: ServerType;
   readonly end: () => void;
@@ -33,7 +33,7 @@ export interface DoorOptions {
 
 export class RoomDoor {
   readonly #options: DoorOptions;
-  #opened: Opened | undefined;
+  #opened: OpenRoom | undefined;
   /** The instructors: they hear of a change. */
   readonly #told = new Set<string>();
 

@@ -100,7 +100,7 @@ export class Room {
   }
 }
 
-interface Shown {
+interface RoomOutcome {
   readonly rung: string;
   outcome: OutcomeSeen;
 }
@@ -120,7 +120,7 @@ export class Tally {
   readonly #byRung = new Map<string, OfRung>();
   readonly #hasPredicted = new Set<string>();
   /** The plays that are not over, by their player. */
-  readonly #shown = new Map<string, Shown>();
+  readonly #shown = new Map<string, RoomOutcome>();
 
   /** The first prediction counts. */
   predict(viewer: string, rung: string, outcome: Outcome): void {
