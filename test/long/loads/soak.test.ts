@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { resultText } from '../../../src/lab/report/result-text.ts';
 import { soak, soakShape } from '../../../src/lab/soak/soak.ts';
 import { Steering, targets } from '../../../src/lab/soak/steering.ts';
+import { cellText } from '../../../src/lab/stage/table.ts';
 import { playIn } from '../../support/judged-drill.ts';
 import { theLab } from '../../support/own-lab.ts';
 
@@ -12,7 +13,9 @@ const lab = theLab(soakShape);
 test('lua-stream sells and records every order once, with a fault at each checkpoint', async () => {
   const options = { seed, minutes: 1, isGated: false };
   const { facts, ...result } = await playIn(lab(), soak, options);
-  const played = result.tables?.[1]?.rows ?? [];
+  const played = (result.tables?.[1]?.rows ?? []).map((row) =>
+    row.map((cell) => cellText('en', cell)),
+  );
   const text = [resultText(result), ...played.map((row) => row.join(' '))].join('\n');
   expect(result, text).toMatchObject({ verdict: 'held', reasons: [] });
   expect(facts).toEqual([]);
@@ -26,7 +29,7 @@ test('lua-stream sells and records every order once, with a fault at each checkp
   const again = new Steering(targets, seed); // What was seen and the seed: the same faults.
   for (const [, what = '', , cells = ''] of played) {
     const { fault, state } = again.next().target;
-    expect(String(what).replace(' (missed)', '')).toMatch(new RegExp(`^${fault} at .*; ${state}$`));
-    again.saw(String(cells).split(', '));
+    expect(what.replace(' (missed)', '')).toMatch(new RegExp(`^${fault} at .*; ${state}$`));
+    again.saw(cells.split(', '));
   }
 }, 720_000);
