@@ -265,7 +265,7 @@ export class ChoicePlay {
     if (does === 'forget') return void this.#forgetting.add(to);
     if (does === 'nest') return void this.#nesting.add(to);
     if (does === 'stop') return this.#faults.stop(to);
-    if (does === 'start') return this.#faults.start(to);
+    if (does === 'start') return this.#start(to);
     if (does === 'move') return this.#move(to);
     if (does === 'lose-answer') return void this.#losing.add(to);
     if (does === 'resume') return this.#faults.resume(to);
@@ -289,6 +289,14 @@ export class ChoicePlay {
       return this.#stage.connections.ready();
     }
     throw labError('CHOICES_DISTURBED', `nothing was seen of ${name}`);
+  }
+
+  /** Until instances have connected again, the release of a lane would miss a server that runs. */
+  async #start(server: string): Promise<void> {
+    await this.#faults.start(server);
+    const areCutOff = this.lanes.some((lane) => this.#servers.isBroken('cut-off', lane));
+    if (this.#faults.stopped.length > 0 || this.standsInTheWay || areCutOff) return;
+    await (await this.#sale()).lockAnswers();
   }
 
   async #mend(to: string): Promise<void> {
