@@ -53,19 +53,18 @@ function listMutants(json: boolean, language: Language): void {
     const fault = trials[trial].fault[language];
     return { name, defence: defence[language], trial, fault, turnsRed };
   });
-  const lines = all.map(({ name, defence, fault, turnsRed }) =>
-    [name, ...listed[language](defence, fault, turnsRed)].join('\n  '),
+  const lines = all.map(
+    ({ name, defence, fault, turnsRed }) =>
+      `${name}\n  ${listed[language](defence, fault, turnsRed)}`,
   );
   print(json, all, () => lines.join('\n'));
 }
 
 const listed = {
-  en: (defence: string, fault: string, check: string) => [
-    ...[`removed: ${defence}`, `fault:   ${fault}`, `red:     ${check}`],
-  ],
-  zh: (defence: string, fault: string, check: string) => [
-    ...[`去掉：${defence}`, `故障：${fault}`, `变红：${check}`],
-  ],
+  en: (defence: string, fault: string, check: string) =>
+    `removed: ${defence}\n  fault:   ${fault}\n  red:     ${check}`,
+  zh: (defence: string, fault: string, check: string) =>
+    `去掉：${defence}\n  故障：${fault}\n  变红：${check}`,
 };
 
 const trialRow = commandRow({

@@ -1,12 +1,12 @@
 /** What a choice breaks in servers, in words: in the terminal, and in the page. */
-import type { Language } from '../../texts/texts.ts';
+import type { Bilingual, Language } from '../../texts/texts.ts';
 import type { ServerFault } from './letters.ts';
 
 interface FaultChoice {
   /** On its button. */
-  readonly title: Readonly<Record<Language, string>>;
+  readonly title: Bilingual;
   /** What has happened. */
-  readonly did: Readonly<Record<Language, string>>;
+  readonly did: Bilingual;
 }
 
 const choice = (title: [en: string, zh: string], did: [en: string, zh: string]): FaultChoice => ({
@@ -70,7 +70,7 @@ export function brokenText(to: string, language: Language): string {
 }
 
 export const mendedText = (to: string, language: Language): string =>
-  ({ en: `no more: ${brokenText(to, 'en')}`, zh: `已恢复：${brokenText(to, 'zh')}` })[language];
+  ({ en: `mended: ${brokenText(to, 'en')}`, zh: `已恢复：${brokenText(to, 'zh')}` })[language];
 
 /** What it is called on a button. */
 export const faultTitle = (to: string, language: Language): string =>

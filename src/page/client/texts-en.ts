@@ -428,7 +428,7 @@ export const en = {
     PROCESS_PAUSED:
       'A process is paused, or a server broken, in a play that is open: mend it first.',
     'invalid-request':
-      'The address is no play. Choices are A to D, XA, PA, RA, EA, UA, S2, H2, W, XW, SW and HW.',
+      'The address is no play. docs/races.md has the letters of its choices: A, XA, S2, KP, W …',
     'no-answer':
       'The page’s server does not answer. If the lab was stopped: npm run up prints a new address.',
   },

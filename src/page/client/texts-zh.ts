@@ -398,8 +398,7 @@ export const zh: typeof en = {
     'no-play': '本次操作已结束，请重新开始。',
     WORKER_HELD: '在一个打开的操作中，订单消费者正停着：请先让它继续。',
     PROCESS_PAUSED: '有一个打开的操作暂停了某个进程，或者在服务器上注入了故障，请先恢复。',
-    'invalid-request':
-      '地址中的选择无效。可用：A 到 D、XA、PA、RA、EA、UA、S2、H2、W、XW、SW、HW。',
+    'invalid-request': '地址中的选择无效。可用的字母见 docs/zh/races.md：A、XA、S2、KP、W……',
     'no-answer': '页面的服务器没有响应。如果实验环境已停止：npm run up 会给出新的地址。',
   },
 };
