@@ -133,6 +133,8 @@ describe('a race on the mutex of each process, played once', () => {
     expect(await textOf(tab, '[data-rung=redis-no-expiry] [data-outcome]')).toMatch(
       /one order, of A.*you were right/,
     );
+    await says(tab, '[data-rung=mutex-per-user] [data-all-orders]', /12 of the 20/);
+    await says(tab, '[data-rung=redis-no-expiry] [data-all-orders]', /0 of the 6/);
     for (const rung of ['mutex-per-user', 'redis-no-expiry'])
       expect(await tab.locator(`[data-rung=${rung}] svg g.differs`).count()).toBe(1);
     expect(await textOf(tab, '[data-rung=redis-no-expiry] g.differs')).toMatch(/A has the lock/);
@@ -158,7 +160,7 @@ test('the keyboard is enough, from the ladder to a violation, and back to anothe
   expect(await tab.locator('[data-verdict=violated]').count()).toBe(0);
   await choose(tab, 'AB');
   expect(await textOf(tab, '[data-branch=ABAB]')).toBe('ABAB');
-  await says(tab, '[data-let-off]', /4 of the 6/);
+  await says(tab, '[data-all-orders]', /4 of the 6/);
   await tab.getByRole('link', { name: 'Ladder' }).click();
   expect(await claims()).toMatch(/\d of \d/);
 });

@@ -7,7 +7,7 @@ import type { OrdersOfRung } from '../../lab/play/all-orders.ts';
 import { isLaneName, outcomesFor } from '../../lab/play/outcomes.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { Verdict } from '../../service/domain.ts';
-import { send } from './api.ts';
+import { askQuietly } from './api.ts';
 import { ladderRow } from './built-rows.ts';
 import { isDone, isOver, type PlayView, soldIn } from './play-model.ts';
 import { outcomeSeen, type Prediction, predict, predictions, wasRight } from './predictions.ts';
@@ -136,7 +136,7 @@ interface VerdictCardProps {
   readonly audit: ComponentChildren;
   /** The attribute by which it is found. */
   readonly found: object;
-  readonly children: ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
 /** Predicted, seen and the audit's verdict, side by side. */
@@ -177,9 +177,7 @@ export function Outcomes({ of }: { of: PlayView }) {
           </span>
         </>
       }
-    >
-      {!isBroken && of.isFinal && <LetOff of={of} />}
-    </VerdictCard>
+    ></VerdictCard>
   );
 }
 
@@ -209,31 +207,29 @@ const counts = signal<ReadonlyMap<string, OrdersOfRung | null>>(new Map());
 async function count(rung: string): Promise<void> {
   if (counts.value.has(rung)) return;
   counts.value = new Map(counts.value).set(rung, null);
-  const orders = await send<OrdersOfRung>('POST', '/api/orders', { rung });
+  const orders = await askQuietly<OrdersOfRung>('/api/orders', { rung });
   const rest = new Map(counts.value);
   rest.delete(rung); // When it was refused, the next play asks again.
   counts.value = orders ? rest.set(rung, orders) : rest;
 }
 
-/** The end of a rung that some orders break, without a violation. */
-function LetOff({ of }: { of: PlayView }) {
-  const isBreakable = (ladderRow(of.rung)?.breaks.length ?? 0) > 0;
-  const isLive = mayAsk();
+/** Beside the end of a play: every interleaving of two buyers on its rung, and what breaks it. */
+export function AllOrders({ of }: { of: PlayView }) {
+  const isAsked = of.isFinal && ladderRow(of.rung)?.orders !== undefined && mayAsk();
   useEffect(() => {
-    if (isBreakable && isLive) void count(of.rung);
-  }, [of.rung, isBreakable, isLive]);
-  if (!isBreakable || !isLive) return null;
+    if (isAsked) void count(of.rung);
+  }, [of.rung, isAsked]);
   const orders = counts.value.get(of.rung);
-  if (orders === undefined) return null;
-  if (orders === null) return <span>{page.value.words.counting}</span>;
+  if (!isAsked || orders === undefined) return null;
+  if (orders === null) return <p class="dim">{page.value.words.counting}</p>;
   return (
-    <span data-let-off>
-      {page.value.letOff(orders.broken.length, orders.orders)}{' '}
+    <p class="row wrap" data-all-orders>
+      {page.value.allOrders(orders.broken.length, orders.orders)}{' '}
       {orders.broken.slice(0, 3).map((choices) => (
-        <button type="button" key={choices} onClick={() => branchTo(choices)}>
+        <button type="button" key={choices} onClick={() => branchTo(choices, of)}>
           {choices.split('').join(' ')}
         </button>
       ))}
-    </span>
+    </p>
   );
 }

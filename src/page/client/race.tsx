@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { connection, isBusy, problem } from './api.ts';
 import { ladderRow, nextRow } from './built-rows.ts';
-import { BeginAgain, Outcomes, PlayChip, Predict } from './cards.tsx';
+import { AllOrders, BeginAgain, Outcomes, PlayChip, Predict } from './cards.tsx';
 import { ChoicesStrip, Ends } from './choices.tsx';
 import { mayPlay } from './faults.ts';
 import { Feed } from './feed.tsx';
@@ -102,6 +102,7 @@ function Play({ of, wanted }: { of: PlayView; wanted: PlayAddress }) {
         <aside class={`panel ${tab.value === 'lanes' ? 'hide-on-phone' : ''}`}>
           <TrueNow of={of} />
           <Code of={of} />
+          <AllOrders of={of} />
         </aside>
       </div>
       <Outcomes of={of} />
@@ -196,6 +197,7 @@ function Side({ of, differsAt }: { of: PlayView; differsAt: number | undefined }
       <b>{of.rung}</b>
       <Lanes of={of} differsAt={differsAt} />
       <Outcomes of={of} />
+      <AllOrders of={of} />
       <Proof of={of} />
     </section>
   );

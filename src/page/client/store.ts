@@ -146,8 +146,7 @@ export function backTo(count: number): void {
   void begin({ ...addressOfPlay(of), choices: choices.join('') });
 }
 
-export function branchTo(choices: string): void {
-  const of = current.value;
+export function branchTo(choices: string, of = current.value): void {
   if (of && isReady.value) void begin({ ...addressOfPlay(of), choices });
 }
 

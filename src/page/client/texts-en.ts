@@ -300,8 +300,8 @@ export const en = {
   kill: (instance: string) => `Kill ${instance}`,
   seconds: (seconds: string) => `${seconds} s left`,
   ofOrders: (broken: number, orders: number) => `${broken} of ${orders}`,
-  letOff: (broken: number, orders: number) =>
-    `This one broke nothing: ${broken} of the ${orders} interleavings of two buyers do.`,
+  allOrders: (broken: number, orders: number) =>
+    `${broken} of the ${orders} interleavings of two buyers break a promise.`,
   playedAgain: (violated: number, times: number) =>
     `Played again: broken ${violated} of ${times} times`,
   willPlay: (choices: string) => `These choices will be played: ${choices}`,

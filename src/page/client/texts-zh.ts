@@ -286,8 +286,7 @@ export const zh: typeof en = {
   kill: (instance) => `杀死 ${instance}`,
   seconds: (seconds) => `还剩 ${seconds} 秒`,
   ofOrders: (broken, orders) => `${orders} 种中的 ${broken} 种`,
-  letOff: (broken, orders) =>
-    `这次没能触发问题：两个买家的 ${orders} 种执行顺序里，有 ${broken} 种会出错。`,
+  allOrders: (broken, orders) => `两个买家的 ${orders} 种执行顺序里，有 ${broken} 种会出错。`,
   playedAgain: (violated, times) => `又试了 ${times} 次：${violated} 次出错`,
   willPlay: (choices) => `将按这些选择进行：${choices}`,
   answer: (have, needed, all) => `${all} 个主节点中有 ${have} 个响应，需要 ${needed} 个`,
