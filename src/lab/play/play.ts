@@ -12,30 +12,19 @@ import type { HistoryEvent } from '../../service/trace/history.ts';
 import { labError } from '../errors.ts';
 import type { PlayEvent, PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
-import { answerLost, canMove, isEnd, isSameWait, type Place } from '../stage/place.ts';
+import { answerLost, isEnd, isSameWait, type Place } from '../stage/place.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
 import { ownQueueEmpty } from '../workload/drained.ts';
-import { judgedPromises } from './judged-promises.ts';
 import { isOfLock } from './lane-locks.ts';
 import { Lanes } from './lanes.ts';
-import { type Act, actOf, isOfServers, type ServerFault } from './letters.ts';
-import { lockProbe, type Probe } from './lock-probe.ts';
+import { actOf, isOfServers } from './letters.ts';
+import { PlayActs } from './play-acts.ts';
 import { PlayFaults } from './play-faults.ts';
 import { PlayWorker } from './play-worker.ts';
-import { readingsOf } from './readings.ts';
+import { judgedPromises, readingsOf } from './readings.ts';
 import type { RowWaits } from './row-waits.ts';
-import { brokenBy, ServerFaults } from './server-faults.ts';
-import {
-  everyStopOf,
-  hasWorker,
-  oneHourMs,
-  playedLanes,
-  sendingOf,
-  serverFaultsOf,
-  stockOf,
-  stopsOf,
-} from './set-up.ts';
+import { everyStopOf, hasWorker, playedLanes, sendingOf, stockOf, stopsOf } from './set-up.ts';
 import type { Wire, WireCommand } from './wire.ts';
 
 /** After this time a moving lane fails the play. */
@@ -66,14 +55,8 @@ export class ChoicePlay {
   readonly #moves: Lanes;
   readonly #played: readonly PlayedLane[];
   readonly #faults: PlayFaults;
-  readonly #servers: ServerFaults;
-  /** The lanes whose next answer is lost; those that forget to release; that buy in their lock. */
-  readonly #losing = new Set<string>();
-  readonly #forgetting = new Set<string>();
-  readonly #nesting = new Set<string>();
+  readonly #acts: PlayActs;
   #isObserved: boolean;
-  #hasBroken = false;
-  #probe: Promise<Probe> | undefined;
   #places: ReadonlyMap<string, Place> = new Map();
   #steps = 0;
 
@@ -87,13 +70,6 @@ export class ChoicePlay {
     this.#isObserved = setUp.isObserved ?? false;
     this.#played = playedLanes({ instances: stage.lab.shape.instances, ...setUp });
     this.lanes = this.#played.map(({ name }) => name);
-    this.#servers = new ServerFaults({
-      ...{ stage, rung: this.#rung, faults: this.#faults, voucherId, leaseMs: oneHourMs },
-      ...{
-        userId: this.#played[0]?.userId ?? '',
-        lockAnswers: async () => (await this.#sale()).lockAnswers(),
-      },
-    });
     const buyers = this.#played.filter(({ name }) => name !== workerLane);
     this.#moves = new Lanes({
       ...{ stage, player: this.#player, rung: this.#rung, faults: this.#faults, ownerlessMs },
@@ -101,6 +77,10 @@ export class ChoicePlay {
       isStop: (_, checkpoint) => this.#stops().includes(checkpoint),
       hears: (lane, event) => this.#tellLock(lane, event),
       seemStill: () => this.#tellWaits(this.#placesNow()), // At once.
+    });
+    this.#acts = new PlayActs({
+      ...{ stage, rung: setUp.rung, voucherId, lanes: this.#played },
+      ...{ player: this.#player, moves: this.#moves, faults: this.#faults },
     });
     for (const lane of buyers) this.#add(lane);
   }
@@ -138,10 +118,10 @@ export class ChoicePlay {
     const player = this.#player;
     const baseUrl = `http://127.0.0.1:${this.#stage.lab.portOf(instance)}`;
     const purchase = { voucherId: this.voucherId, userId, requestId: player.requestId(name) };
-    const losesAnswer = () => this.#losing.delete(name);
+    const losesAnswer = () => this.#acts.losing.delete(name);
     player.add(name, () => {
       const sending = sendingOf(this.voucherId, {
-        ...{ forgets: this.#forgetting.has(name), isNested: this.#nesting.has(name) },
+        ...{ forgets: this.#acts.forgetting.has(name), isNested: this.#acts.nesting.has(name) },
         headers: player.headers(name),
       });
       return this.#stage.buy(purchase, { ...sending, baseUrl, losesAnswer, waitsLong: true });
@@ -153,31 +133,25 @@ export class ChoicePlay {
     return isOfServers(actOf(choice)) || this.lanes.includes(actOf(choice).to);
   }
 
-  get isPaused(): boolean {
-    return this.lanes.some((lane) => this.#faults.isPaused(lane));
-  }
-
   /** What other plays would feel: a process that stands still, or servers that answer nobody. */
   get standsInTheWay(): boolean {
-    return this.isPaused || this.#servers.areAway;
+    return this.#acts.standsInTheWay;
   }
 
   get hasWorker(): boolean {
     return this.#moves.worker !== undefined;
   }
 
-  /** The order worker consumes nothing until somebody moves it, or starts it. */
   get holdsWorker(): boolean {
-    return this.#moves.worker !== undefined && this.#moves.worker.place.is !== 'free';
+    return this.#acts.holdsWorker;
   }
 
   #tell(event: PlayEvent): void {
     this.#stage.emit({ ...event, player: this.id });
   }
 
-  /** The lanes that a choice would move. */
   canGo(): string[] {
-    return this.lanes.filter((lane) => canMove(this.#moves.place(lane)));
+    return this.#acts.canGo();
   }
 
   /** @throws DEADLINE_PASSED when a lane moves and does not arrive. */
@@ -185,14 +159,14 @@ export class ChoicePlay {
     const startedAt = performance.now();
     const act = actOf(choice);
     const lane = this.lanes.includes(act.to) ? act.to : '';
-    const isTaken = await this.#canDo(act);
+    const isTaken = await this.#acts.canDo(act);
     this.#steps += 1;
     const step = this.#steps;
     this.#tell({ kind: 'choice', step, choice, lane, isTaken });
     const { wire } = this.#setUp;
     await wire?.skip();
     if (isTaken) {
-      await this.#do(act);
+      await this.#acts.do(act);
       await this.#moves.untilStill(stillWithinMs);
     }
     const commands = await wire?.take();
@@ -201,139 +175,6 @@ export class ChoicePlay {
     await this.#observe(this.isOver());
     this.#tell({ kind: 'still', step, tookMs: performance.now() - startedAt });
     return { choice, lane, taken: isTaken, places, ...(commands && { commands }) };
-  }
-
-  async #canDo({ does, to }: Act): Promise<boolean> {
-    if (to === workerLane) return this.#canWorkerDo(does);
-    if (does === 'break') return this.#canBreak(to as ServerFault);
-    if (does === 'mend') return this.#servers.isBroken(...brokenBy(to));
-    if (does === 'cut-off') return this.#canCutOff(to);
-    if (does === 'forget' || does === 'nest') return this.#canChange(to);
-    if (does === 'stop') return this.#faults.canStop(to);
-    if (does === 'start') return this.#faults.canStart(to);
-    if (does === 'move') return this.canGo().includes(to);
-    if (does === 'kill') return this.#moves.place(to).is === 'at';
-    if (does === 'pause') return this.#moves.place(to).is === 'at' && !this.#standsWithWorker(to);
-    if (does === 'resume') return this.#faults.isPaused(to);
-    if (does === 'lose-answer') return this.canGo().includes(to) && !this.#losing.has(to);
-    const lane = this.#laneNamed(to);
-    const isOwner = this.#moves.locks.isNewestOwner(to);
-    return lane !== undefined && isOwner && this.#faults.canEndLease(this.voucherId, lane);
-  }
-
-  #canWorkerDo(does: Act['does']): boolean {
-    const { worker } = this.#moves;
-    if (!worker) return false;
-    if (does === 'stop') return worker.canStop;
-    if (does === 'pause') return worker.canPause;
-    if (does === 'resume') return worker.canResume;
-    if (does === 'move') return this.canGo().includes(workerLane);
-    // The next one is looked for.
-    return (does === 'kill' ? worker.canDie : worker.canStart) && !this.isPaused;
-  }
-
-  /** Afterwards every instance must sell: one that stands still would not. */
-  #canBreak(name: ServerFault): boolean {
-    const isThere = serverFaultsOf(this.#setUp.rung).includes(name) && this.#servers.canBreak(name);
-    return isThere && !this.isPaused && (name !== 'session-killed' || this.#isRecording());
-  }
-
-  /** The transaction of the order worker is open. */
-  #isRecording(): boolean {
-    const place = this.#moves.place(workerLane);
-    return place.is === 'at' && place.checkpoint === 'recording';
-  }
-
-  #canCutOff(lane: string): boolean {
-    const stands = this.#moves.place(lane).is === 'at';
-    return (
-      stands && this.#rung.lockService !== undefined && !this.#servers.isBroken('cut-off', lane)
-    );
-  }
-
-  /** It has not asked for its lock yet. */
-  #canChange(lane: string): boolean {
-    return this.#rung.lock !== undefined && this.#moves.place(lane).is === 'idle';
-  }
-
-  async #do({ does, to }: Act): Promise<void> {
-    if (to === workerLane) return this.#doToWorker(does);
-    this.#hasBroken ||= isOfServers({ does, to }) || does === 'cut-off';
-    if (does === 'break') return this.#break(to as ServerFault, '');
-    if (does === 'cut-off') return this.#break('cut-off', to);
-    if (does === 'mend') return this.#mend(to);
-    if (does === 'forget') return void this.#forgetting.add(to);
-    if (does === 'nest') return void this.#nesting.add(to);
-    if (does === 'stop') return this.#faults.stop(to);
-    if (does === 'start') return this.#start(to);
-    if (does === 'move') return this.#move(to);
-    if (does === 'lose-answer') return void this.#losing.add(to);
-    if (does === 'resume') return this.#faults.resume(to);
-    if (does === 'kill' || does === 'pause') return this.#hit(does, to);
-    const lane = this.#laneNamed(to);
-    if (!lane) return;
-    await this.#faults.endLease(this.voucherId, lane, this.#player.requestId(to));
-    this.#moves.locks.leaseEnded(to); // Dead and releasing processes write no event.
-  }
-
-  async #move(lane: string): Promise<void> {
-    if (this.#player.state(lane)?.kind === 'answered') this.#player.again(lane);
-    else await this.#player.resume(lane);
-  }
-
-  /** @throws CHOICES_DISTURBED when nothing was seen of it */
-  async #break(name: ServerFault | 'cut-off', lane: string): Promise<void> {
-    await this.#sale(); // It can be created now.
-    if (await this.#servers.break(name, lane, this.#player.state(lane))) {
-      this.#moves.worker?.serversBroken(name);
-      return this.#stage.connections.ready();
-    }
-    throw labError('CHOICES_DISTURBED', `nothing was seen of ${name}`);
-  }
-
-  /** Until instances have connected again, the release of a lane would miss a server that runs. */
-  async #start(server: string): Promise<void> {
-    await this.#faults.start(server);
-    const areCutOff = this.lanes.some((lane) => this.#servers.isBroken('cut-off', lane));
-    if (this.#faults.stopped.length > 0 || this.standsInTheWay || areCutOff) return;
-    await (await this.#sale()).lockAnswers();
-  }
-
-  async #mend(to: string): Promise<void> {
-    await this.#servers.mend(...brokenBy(to));
-    await this.#stage.connections.ready();
-  }
-
-  #sale(): Promise<Probe> {
-    const { lab, connections } = this.#stage;
-    this.#probe ??= lockProbe(lab, this.#setUp.rung, connections);
-    return this.#probe;
-  }
-
-  async #doToWorker(does: Act['does']): Promise<void> {
-    const worker = this.#moves.worker;
-    if (does === 'pause') return worker?.pause();
-    if (does === 'resume') return worker?.resume();
-    if (does === 'move') return this.#player.resume(workerLane);
-    if (does === 'stop') return worker?.stop();
-    if (does === 'start') return worker?.start();
-    // Where the queue is in an instance, its requests die too.
-    for (const { name, instance } of this.#played) {
-      if (instance !== worker?.process || name === workerLane || !this.#moves.isStanding(name))
-        continue;
-      this.#tellDeath(name);
-      this.#faults.died(name);
-    }
-    await worker?.kill();
-  }
-
-  /** The queue is in its instance, and the order worker stands there. */
-  #standsWithWorker(lane: string): boolean {
-    return this.holdsWorker && this.#moves.worker?.process === this.#laneNamed(lane)?.instance;
-  }
-
-  #laneNamed(name: string): PlayedLane | undefined {
-    return this.#played.find((lane) => lane.name === name);
   }
 
   /** Nothing can be chosen any more. */
@@ -356,9 +197,9 @@ export class ChoicePlay {
   /** Before the end, only what no later step can make right. */
   async #observe(isFinal: boolean): Promise<void> {
     if (!this.#isObserved) return;
-    const { unreadable } = this.#servers;
+    const { unreadable } = this.#acts.servers;
     if (unreadable.length > 0 && !isFinal) return this.#tell({ kind: 'readings', readings: [] });
-    for (const name of unreadable) await this.#mend(name);
+    for (const name of unreadable) await this.#acts.mend(name);
     const { connections } = this.#stage;
     const facts = await this.facts(isFinal);
     const asked = { rung: this.#rung, facts, lanes: this.#played, locks: this.#moves.locks };
@@ -377,34 +218,13 @@ export class ChoicePlay {
     return { ...collected, attempts: tries.filter((each) => each.voucherId === voucherId) };
   }
 
-  async #hit(does: 'kill' | 'pause', lane: string): Promise<void> {
-    const state = this.#player.state(lane);
-    if (state?.kind !== 'paused') return;
-    const { pid } = state.arrival;
-    if (does === 'pause')
-      return void (await this.#faults.pause(lane, pid, `the process of ${lane}`));
-    if (this.#standsWithWorker(lane)) return this.#doToWorker('kill');
-    await this.#killProcess(lane, pid, `the process of ${lane}`);
-    this.#moves.locks.died(lane);
-  }
-
-  async #killProcess(lane: string, pid: number, name: string): Promise<void> {
-    this.#tellDeath(lane);
-    await this.#faults.kill(lane, pid, name);
-  }
-
-  /** Before its client sees that no answer comes. */
-  #tellDeath(lane: string): void {
-    this.#stage.emit({ kind: 'lane', player: this.id, lane, is: 'dead' });
-  }
-
   #placesNow(): ReadonlyMap<string, Place> {
     return new Map(this.lanes.map((each) => [each, this.#moves.place(each)]));
   }
 
   /** Whether a purchase ended so because of a choice: with its process, or without a lock. */
   explains({ requestId, reason }: Pick<Attempt, 'requestId' | 'reason'>): boolean {
-    if (this.#hasBroken && reason === 'lock-service-unavailable') return true;
+    if (this.#acts.hasBroken && reason === 'lock-service-unavailable') return true;
     const isOf = (lane: string) => this.#player.requestId(lane) === requestId;
     const isDead = this.lanes.some((lane) => isOf(lane) && this.#faults.isDead(lane));
     return isDead || reason === answerLost;
@@ -424,9 +244,9 @@ export class ChoicePlay {
     for (let next = this.lanes.find(isAt); next !== undefined; next = this.lanes.find(isAt))
       await this.choose(next);
     const places = this.#placesNow();
-    const keepsLock = (lane: string) => isOpen(lane) || this.#forgetting.has(lane);
+    const keepsLock = (lane: string) => isOpen(lane) || this.#acts.forgetting.has(lane);
     for (const lane of this.lanes.filter(keepsLock))
-      await this.#killProcess(lane, this.#pidOf(lane), `the process of ${lane}, to end its wait`);
+      await this.#acts.killProcess(lane, `the process of ${lane}, to end its wait`);
     await this.#faults.mend();
     await this.#player.freeWorker(); // A second copy of an order may have come.
     await this.#player.finish(stillWithinMs);
@@ -445,11 +265,6 @@ export class ChoicePlay {
     await this.#faults.mend().catch(() => {}); // The stage mends what is left.
     await this.#moves.worker?.free().catch(() => {});
     await this.#player.finish(stillWithinMs);
-  }
-
-  #pidOf(lane: string): number {
-    const { instance = '' } = this.#laneNamed(lane) ?? {};
-    return this.#stage.lab.pidOf(instance);
   }
 
   #tellLock(lane: string, event: HistoryEvent): void {

@@ -1,13 +1,17 @@
-/** What the stores have at this moment: the few values that decide a play of choices. */
+/** After each choice: the few values in the stores that decide a play, and what it has broken. */
 import type { Redis } from 'ioredis';
+import { audit } from '../../service/audit/audit.ts';
 import { confirmed, type Facts, type OrderRow } from '../../service/audit/facts.ts';
+import { evidenceOf } from '../../service/audit/finding.ts';
 import type { Connections } from '../../service/connections/connections.ts';
-import { resourceOf } from '../../service/domain.ts';
+import { type CheckName, resourceOf } from '../../service/domain.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
 import { defaultKeyPrefix } from '../../service/locks/lock.ts';
-import { notRead, type PlayedLane, type Reading } from '../stage/events.ts';
+import { recordedEvidence } from '../../texts/evidence.ts';
+import { type JudgedPromises, notRead, type PlayedLane, type Reading } from '../stage/events.ts';
 import type { LaneLocks } from './lane-locks.ts';
 import { lockClients } from './lock-clients.ts';
+import { isAboutData } from './race-verdict.ts';
 
 interface ReadingScope {
   readonly rung: Rung;
@@ -114,5 +118,25 @@ async function keyReading(
     value: value ?? '',
     ...(lane && { lane }),
     ...(leftMs >= 0 && { leftMs }),
+  };
+}
+
+/** What no later step of a play makes right again. */
+const lasting: readonly CheckName[] = ['one-order-per-user', 'no-oversell'];
+
+/** @param isFinal no purchase is under way any more: no check about data is left out */
+export function judgedPromises(facts: Facts, isFinal: boolean): JudgedPromises {
+  const isAsked = (check: CheckName) => (isFinal ? isAboutData(check) : lasting.includes(check));
+  const findings = audit(facts).findings.filter(({ check }) => isAsked(check));
+  const broken = findings.filter(({ verdict }) => verdict === 'violated');
+  const unknown = findings.filter(({ verdict }) => verdict === 'unknown');
+  return {
+    isFinal,
+    broken: broken.map((finding) => ({
+      check: finding.check,
+      orders: finding.orders ?? [],
+      ...recordedEvidence(evidenceOf(finding)),
+    })),
+    unknown: isFinal ? unknown.map(({ check }) => check) : [],
   };
 }
