@@ -1,19 +1,13 @@
-import { beginCpuPeriod } from '../lab/benchmarks/cpu-by-role.ts';
+import { beginPeriod, labProcesses } from '../lab/benchmarks/cpu-by-role.ts';
 import { otherWorkText, targetsTable } from '../lab/benchmarks/figure-text.ts';
-import { labProcesses } from '../lab/benchmarks/lab-processes.ts';
 import {
   benchmarkLocks,
   type LockCost,
   lockTable,
   lockTarget,
 } from '../lab/benchmarks/lock-benchmark.ts';
-import { machineTime, otherShare } from '../lab/benchmarks/other-work.ts';
-import {
-  missingForRedisson,
-  openRedisson,
-  type Redisson,
-} from '../lab/benchmarks/redisson-cycles.ts';
-import { spreadOfKnown } from '../lab/benchmarks/spread.ts';
+import { missingForRedisson, openRedisson } from '../lab/benchmarks/redisson-cycles.ts';
+import { spreadOfKnown } from '../lab/benchmarks/targets.ts';
 import { json, language } from '../lab/commands/options.ts';
 import { commandRow, commandText } from '../lab/commands/row.ts';
 import type { Lab } from '../lab/environment/lab.ts';
@@ -21,7 +15,7 @@ import { withConnections } from '../lab/environment/lab-connections.ts';
 import type { OwnReport } from '../lab/report/experiment-report.ts';
 import { fileLine } from '../lab/report/file-words.ts';
 import { textReport } from '../lab/report/folder.ts';
-import { type MeasuredRun, measuredRun, runText } from '../lab/report/measured-run.ts';
+import { type MeasuredRun, measuredRun, runText } from '../lab/report/machine.ts';
 import { blocksText } from '../lab/report/table.ts';
 import type { Experiment } from '../lab/stage/experiment.ts';
 import type { Bilingual } from '../lab/stage/result.ts';
@@ -63,10 +57,11 @@ const lockCosts: Experiment<object, LockCosts> = {
     if (missing !== null) stage.note(missingText(missing));
     const own = await withConnections(onLockMaster(stage.lab), async (connections) => {
       const redisson = missing === null ? await openRedisson(connections.config.REDIS_URL) : null;
-      const endPeriod = beginPeriod(stage.lab, redisson);
+      const client = redisson ? [{ role: 'load' as const, pid: redisson.pid }] : [];
+      const endPeriod = beginPeriod(() => [...labProcesses(stage.lab), ...client]);
       try {
         const costs = await benchmarkLocks(connections, redisson, (line) => stage.note(line));
-        return { costs, otherWork: endPeriod() };
+        return { costs, otherWork: endPeriod().otherWork };
       } finally {
         redisson?.close();
       }
@@ -95,14 +90,6 @@ function lockReport(
     text: (folder) =>
       `\n${blocksText(blocks, language)}\n\n${fileLine('report', `${folder}/report.md`, language)}`,
   };
-}
-
-/** @returns its end, with the share of the machine's CPU time that other work had. */
-function beginPeriod(lab: Lab, redisson: Redisson | null): () => number | null {
-  const client = redisson ? [{ role: 'load' as const, pid: redisson.pid }] : [];
-  const endPeriod = beginCpuPeriod(() => [...labProcesses(lab), ...client]);
-  const before = machineTime();
-  return () => otherShare(before, machineTime(), endPeriod());
 }
 
 const missingText = (what: string): Bilingual => ({

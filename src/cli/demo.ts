@@ -3,6 +3,7 @@
  * of two buyers, and race by race.
  */
 
+import ora from 'ora';
 import { database, json, language } from '../lab/commands/options.ts';
 import { commandRow, commandText, type Given } from '../lab/commands/row.ts';
 import {
@@ -36,10 +37,13 @@ import {
   raceLine,
   racesHead,
   runLines,
+  storyEnd,
+  storyHead,
+  storyLine,
+  storyOf,
 } from '../lab/report/demo-lines.ts';
-import { withoutFacts } from '../lab/report/facts-files.ts';
+import { withoutFacts } from '../lab/report/folder.ts';
 import { openRunFolder, type RunFolder } from '../lab/report/run-folder.ts';
-import { storyEnd, storyHead, storyLine, storyOf } from '../lab/report/story-lines.ts';
 import { emitter, type StageEvent } from '../lab/stage/events.ts';
 import { textIn } from '../lab/stage/result.ts';
 import { type Stage, withStage } from '../lab/stage/stage.ts';
@@ -50,7 +54,6 @@ import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { asClaimed, print, setExitCode } from './output.ts';
 import { onDatabase } from './play.ts';
-import { openStream, type Stream } from './stream.ts';
 
 const demoRow = commandRow({
   name: 'demo',
@@ -249,4 +252,53 @@ function onStage<T>(
   const tell = (event: StageEvent) =>
     event.kind === 'note' && stream.note(textIn(language, event.text));
   return untilInterrupted(withStage(lab, signal, play, emitter([tell])));
+}
+
+/** Results as they come, with a progress line below them on a terminal; plain where piped. */
+export interface Stream {
+  /** How many steps there will be. */
+  expect(count: number): void;
+  /** The next step begins. */
+  next(name: string): void;
+  print(text: string): void;
+  /** On standard error, also where the results are JSON. */
+  note(text: string): void;
+  /** One line about the lab. */
+  progress(line: string): void;
+  stop(): void;
+}
+
+/** `silent`: no results, because the caller prints JSON at the end. */
+export function openStream(silent: boolean): Stream {
+  const spinner = ora({
+    stream: process.stderr,
+    discardStdin: false,
+    isSilent: !process.stderr.isTTY,
+  });
+  let total = 0;
+  let step = 0;
+  spinner.start('starting the lab');
+  return {
+    expect: (count) => {
+      total = count;
+    },
+    next: (name) => {
+      step += 1;
+      spinner.text = `${step} of ${total}: ${name}`;
+    },
+    print: (text) => {
+      spinner.clear();
+      if (!silent) console.log(text);
+      spinner.render();
+    },
+    note: (text) => {
+      spinner.clear();
+      console.error(text);
+      spinner.render();
+    },
+    progress: (line) => {
+      spinner.text = line;
+    },
+    stop: () => void spinner.stop(),
+  };
 }

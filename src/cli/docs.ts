@@ -4,8 +4,14 @@ import { fileURLToPath } from 'node:url';
 import { execaSync } from 'execa';
 import { languageVariable } from '../lab/commands/options.ts';
 import { commandRow } from '../lab/commands/row.ts';
-import { generatedParts, recordedFiles, replaceParts, wholeFiles } from '../lab/report/docs.ts';
-import { publishedRows, rowsText } from '../lab/report/published.ts';
+import {
+  generatedParts,
+  publishedRows,
+  recordedFiles,
+  replaceParts,
+  rowsText,
+  wholeFiles,
+} from '../lab/report/docs.ts';
 import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 

@@ -17,7 +17,7 @@ import { terminalText } from '../lab/workshop/markdown.ts';
 import { filesOf, Mine } from '../lab/workshop/mine.ts';
 import { readProgress, type Seen, saveProgress } from '../lab/workshop/progress.ts';
 import { marks, seenIn, seenWords } from '../lab/workshop/step-text.ts';
-import { taskNamed } from '../lab/workshop/tasks.ts';
+import { taskNamed } from '../lab/workshop/steps.ts';
 import { languageOption, workshopTexts } from '../lab/workshop/texts.ts';
 import { copyOf, runOn, verify } from '../lab/workshop/verify.ts';
 import { flag, wholeNumber } from '../service/operate/words.ts';

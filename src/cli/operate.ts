@@ -4,7 +4,7 @@ import { commandRow } from '../lab/commands/row.ts';
 import { forgetKept } from '../lab/environment/data-folder.ts';
 import { runningLab, withConnections } from '../lab/environment/lab-connections.ts';
 import { labError } from '../lab/errors.ts';
-import { keptFacts } from '../lab/report/facts-files.ts';
+import { keptFacts } from '../lab/report/folder.ts';
 import { auditLines, proofText, verdictSentence } from '../lab/report/sentences.ts';
 import { wrap, wrapLines } from '../lab/report/wrap.ts';
 import { answerOf } from '../lab/stage/result.ts';

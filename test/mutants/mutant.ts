@@ -13,7 +13,7 @@ import {
   fileOfChange,
   halfDone,
 } from '../../src/lab/mutants/change.ts';
-import { runTests } from '../../src/lab/workshop/run-tests.ts';
+import { runTests } from '../../src/lab/workshop/verify.ts';
 import { testLabFolder } from '../support/lab.ts';
 import { copySources } from '../support/source-copy.ts';
 

@@ -8,7 +8,7 @@ import type { RunRequest } from '../../src/lab/drills/run-rung.ts';
 import { type MutantName, mutantNames, mutants } from '../../src/lab/mutants/mutants.ts';
 import { claimOn } from '../../src/lab/play/race-verdict.ts';
 import { schedules } from '../../src/lab/play/schedules.ts';
-import { storyOf } from '../../src/lab/report/story-lines.ts';
+import { storyOf } from '../../src/lab/report/demo-lines.ts';
 import { claimOf } from '../../src/service/ladder/claims.ts';
 import { ladder } from '../../src/service/ladder/rungs.ts';
 

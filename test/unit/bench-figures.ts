@@ -1,7 +1,7 @@
 /** The figures of a load, by hand, for the tests of the benchmarks. */
 import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
 import type { LoadMeasurement } from '../../src/lab/benchmarks/measure.ts';
-import { spreadOf } from '../../src/lab/benchmarks/spread.ts';
+import { spreadOf } from '../../src/lab/benchmarks/targets.ts';
 
 type Role = (typeof cpuRoles)[number];
 

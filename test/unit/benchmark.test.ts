@@ -3,30 +3,33 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { faultsOfEnd } from '../../src/lab/benchmarks/bucket-benchmark.ts';
-import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
+import { cpuRoles, machineTime, otherShare } from '../../src/lab/benchmarks/cpu-by-role.ts';
 import { faultsOfSale, legitimateRefusals } from '../../src/lab/benchmarks/faults-of-figures.ts';
 import { flatness, type GrowthRow, marksUpTo } from '../../src/lab/benchmarks/growth-benchmark.ts';
-import { type LockCost, lockTarget } from '../../src/lab/benchmarks/lock-benchmark.ts';
-import { floor } from '../../src/lab/benchmarks/lock-cycles.ts';
+import { floor, type LockCost, lockTarget } from '../../src/lab/benchmarks/lock-benchmark.ts';
 import type { LoadMeasurement, MeasuredSale } from '../../src/lab/benchmarks/measure.ts';
-import { machineTime, otherShare } from '../../src/lab/benchmarks/other-work.ts';
 import {
   faultsOfRound,
   type Round,
   reachableRatio,
 } from '../../src/lab/benchmarks/purchase-benchmark.ts';
-import { readRecordedFigures } from '../../src/lab/benchmarks/recorded-figures.ts';
 import { isCorrectOrderByOrder } from '../../src/lab/benchmarks/rung-benchmark.ts';
 import {
   faultsOfStep,
+  type RateLimits,
   reasonsAgainst,
   type SaturationStep,
   saturationReport,
+  searchRate,
 } from '../../src/lab/benchmarks/saturation.ts';
 import { figuresOfScript } from '../../src/lab/benchmarks/script-buyer.ts';
-import { type RateLimits, searchRate } from '../../src/lab/benchmarks/search-rate.ts';
-import { spreadOf, spreadOfKnown } from '../../src/lab/benchmarks/spread.ts';
-import { fallen, judgeTarget } from '../../src/lab/benchmarks/targets.ts';
+import {
+  fallen,
+  judgeTarget,
+  readRecordedFigures,
+  spreadOf,
+  spreadOfKnown,
+} from '../../src/lab/benchmarks/targets.ts';
 import { blocksText } from '../../src/lab/report/table.ts';
 import { ladder, rungNames } from '../../src/service/ladder/rungs.ts';
 import { someFolder } from '../support/basics.ts';

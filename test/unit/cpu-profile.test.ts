@@ -1,7 +1,11 @@
 /** A CPU profile: the tree of its calls, the time of each part, and the flame graph. */
 import { describe, expect, test } from 'vitest';
-import { CpuProfile, callTree, shareOfParts } from '../../src/lab/benchmarks/cpu-profile.ts';
-import { flameGraph } from '../../src/lab/report/flame-graph.ts';
+import {
+  CpuProfile,
+  callTree,
+  flameGraph,
+  shareOfParts,
+} from '../../src/lab/benchmarks/cpu-profile.ts';
 
 const node = (id: number, functionName: string, url: string, children: number[] = []) => ({
   id,

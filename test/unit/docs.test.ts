@@ -8,16 +8,16 @@ import { helpWords } from '../../src/cli/help.ts';
 import { scriptOf } from '../../src/lab/by-hand/fault-script.ts';
 import { raceNames } from '../../src/lab/play/schedules.ts';
 import { rungsWithOrders } from '../../src/lab/play/set-up.ts';
-import { courseTables } from '../../src/lab/report/course-tables.ts';
 import {
+  courseTables,
   drillList,
   generatedParts,
+  publishedRows,
   recordedFiles,
   replaceParts,
   tableParts,
 } from '../../src/lab/report/docs.ts';
 import { raceMarkdown } from '../../src/lab/report/ladder-tables.ts';
-import { publishedRows } from '../../src/lab/report/published.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import { docsPages } from '../../src/page/server/docs-pages.ts';
 import { saleKeys } from '../../src/service/connections/sale-keys.ts';

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type RaceOnRung, rushes, shortRaces } from '../../src/lab/drills/demo-plan.ts';
 import type { RunRequest } from '../../src/lab/drills/run-rung.ts';
-import { storyOf } from '../../src/lab/report/story-lines.ts';
+import { storyOf } from '../../src/lab/report/demo-lines.ts';
 import { storyNames } from '../../src/service/ladder/story.ts';
 import { projects } from '../../vitest.config.ts';
 import {

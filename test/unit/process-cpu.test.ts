@@ -2,8 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { beginCpuPeriod, cpuPerRequest } from '../../src/lab/benchmarks/cpu-by-role.ts';
-import { type CpuReading, cpuBetween, readCpu } from '../../src/lab/benchmarks/process-cpu.ts';
+import {
+  beginCpuPeriod,
+  type CpuReading,
+  cpuBetween,
+  cpuPerRequest,
+  readCpu,
+} from '../../src/lab/benchmarks/cpu-by-role.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 
 const busy = `(microseconds, used = () => process.cpuUsage().user + process.cpuUsage().system) => {

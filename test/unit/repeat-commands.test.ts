@@ -8,7 +8,7 @@ import { shellWords } from './terminal.ts';
 const playExperiment = vi.fn((_: unknown, { command }: { readonly command: string }) => command);
 const mocked = {
   '../../src/cli/play.ts': { playExperiment },
-  '../../src/lab/benchmarks/recorded-figures.ts': { readRecordedFigures: vi.fn() },
+  '../../src/lab/benchmarks/targets.ts': { readRecordedFigures: vi.fn() },
   '../../src/lab/benchmarks/other-service.ts': { readOtherService: vi.fn() },
 };
 let commands: readonly AddCommand[] = [];

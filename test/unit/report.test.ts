@@ -6,10 +6,13 @@ import type { RaceResult } from '../../src/lab/play/race-verdict.ts';
 import {
   demoHead,
   headline,
+  headlineTable,
   ordersHead,
   raceLine,
   racesHead,
   runLines,
+  storyHead,
+  storyLine,
 } from '../../src/lab/report/demo-lines.ts';
 import { ladderText } from '../../src/lab/report/ladder-tables.ts';
 import { costTable, demoTables, runTable } from '../../src/lab/report/run-tables.ts';
@@ -19,7 +22,6 @@ import {
   refusedLine,
   verdictSentence,
 } from '../../src/lab/report/sentences.ts';
-import { headlineTable, storyHead, storyLine } from '../../src/lab/report/story-lines.ts';
 import { blocksText, tableText } from '../../src/lab/report/table.ts';
 import { verdictWords } from '../../src/lab/report/verdict-words.ts';
 import { columns, wrap } from '../../src/lab/report/wrap.ts';

@@ -8,7 +8,7 @@ import { isServiceError } from '../../service/errors.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Bilingual, Table } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
-import { type CpuRole, cpuRoles, type RoleProcess } from './cpu-by-role.ts';
+import { type CpuRole, cpuRoles, labProcesses, type RoleProcess } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfRecording } from './faults-of-figures.ts';
 import {
   cpuTitle,
@@ -19,7 +19,6 @@ import {
   sumText,
   targetsTable,
 } from './figure-text.ts';
-import { labProcesses } from './lab-processes.ts';
 import {
   type Bench,
   countConfirmed,
@@ -31,8 +30,13 @@ import {
 } from './measure.ts';
 import { type OtherService, withCounter } from './other-service.ts';
 import { type RequestFigures, requestFigures } from './purchase-benchmark.ts';
-import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
-import { type ClosedBenchmarkResult, judgeTarget } from './targets.ts';
+import {
+  type ClosedBenchmarkResult,
+  judgeTarget,
+  type Spread,
+  spreadOf,
+  spreadOfKnown,
+} from './targets.ts';
 import type { WrkLoad } from './wrk.ts';
 
 /** What is measured: a service that sells one voucher, and what counts its orders. */

@@ -16,12 +16,11 @@ import { type Block, tableOf } from '../stage/table.ts';
 import { drained } from '../workload/drained.ts';
 import { endSales, putOnSale } from '../workload/sale.ts';
 import { buySteadily, byBucket, onePurchaseEach } from '../workload/steady-purchases.ts';
+import { cpuBetween, readCpu } from './cpu-by-role.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
 import { faultsText, medianText, rangeText, roundsText, sumText } from './figure-text.ts';
 import { type Bench, type MeasuredSale, measureSale } from './measure.ts';
-import { cpuBetween, readCpu } from './process-cpu.ts';
-import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
-import type { ClosedBenchmarkResult } from './targets.ts';
+import { type ClosedBenchmarkResult, type Spread, spreadOf, spreadOfKnown } from './targets.ts';
 import { countAnswers } from './wrk.ts';
 
 const rung = 'lua-buckets';

@@ -1,8 +1,7 @@
 /** How the figures of all benchmarks are written, and the paragraphs that all reports end with. */
 import type { Bilingual, Table } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
-import type { Spread } from './spread.ts';
-import type { BenchmarkResult, ClosedBenchmarkResult, JudgedTarget } from './targets.ts';
+import type { BenchmarkResult, ClosedBenchmarkResult, JudgedTarget, Spread } from './targets.ts';
 
 /** More other work than this makes every figure worse than the service is. */
 const otherWorkMax = 0.05;

@@ -20,8 +20,7 @@ import {
 import { faultsOfRecording } from './faults-of-figures.ts';
 import { faultsText } from './figure-text.ts';
 import { type LightResult, lightLoad } from './light-load.ts';
-import { type Bench, orderPath } from './measure.ts';
-import { measureOpen } from './measure-open.ts';
+import { type Bench, measureOpen, orderPath } from './measure.ts';
 import type { BenchmarkResult } from './targets.ts';
 import { type Answers, countAnswers } from './wrk.ts';
 

@@ -9,18 +9,20 @@ import { readFileSync } from 'node:fs';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import { labError } from '../errors.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
+import { labProcesses } from './cpu-by-role.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
 import { faultsText, medianText, otherWorkText, rangeText, targetsTable } from './figure-text.ts';
-import { labProcesses } from './lab-processes.ts';
 import { type Bench, measureSale, putVoucherOnSale } from './measure.ts';
 import { cpuPerOrder } from './rung-benchmark.ts';
 import { type Seller, type SellSlice, type SoldSlice, scriptBuyer } from './script-buyer.ts';
-import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
 import {
   type ClosedBenchmarkResult,
   type JudgedTarget,
   judgeTarget,
   roundsMin,
+  type Spread,
+  spreadOf,
+  spreadOfKnown,
   type Target,
 } from './targets.ts';
 import { type Tokens, writeTokens } from './wrk.ts';

@@ -2,14 +2,78 @@
 
 import { tracingChannel } from 'node:diagnostics_channel';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+import { Mutex as SemaphoreMutex } from 'redis-semaphore';
 import type { Connections } from '../../service/connections/connections.ts';
+import { loadScript, runScript } from '../../service/connections/scripts.ts';
+import { serviceError } from '../../service/errors.ts';
+import { lockFactories } from '../../service/ladder/factories.ts';
+import type { Lock } from '../../service/locks/lock.ts';
 import type { Progress } from '../environment/lab.ts';
 import type { Table } from '../stage/result.ts';
 import { tableOf } from '../stage/table.ts';
-import { type Cycle, floor, openCycles, rawScripts } from './lock-cycles.ts';
 import { type Redisson, redissonLock } from './redisson-cycles.ts';
-import { type Spread, spreadOfKnown } from './spread.ts';
-import { type JudgedTarget, judgeTarget } from './targets.ts';
+import { type JudgedTarget, judgeTarget, type Spread, spreadOfKnown } from './targets.ts';
+
+/** Acquires and releases a lock once. @returns how long it waited for the lock, in milliseconds */
+type Cycle = (resource: string) => Promise<number>;
+
+/** The floor: only the two scripts that every such lock must send. */
+export const floor = 'two raw scripts (the floor)';
+
+const waitMs = 60_000;
+
+/** By name, the floor first. */
+async function openCycles(connections: Connections): Promise<Record<string, Cycle>> {
+  const cycles: Record<string, Cycle> = {
+    [floor]: rawScripts(connections),
+    'redis-semaphore (Mutex)': semaphore(connections),
+  };
+  for (const [rung, open] of lockFactories()) cycles[rung] = cycleOf(open(connections));
+  await connections.ready();
+  return cycles;
+}
+
+const cycleOf =
+  (lock: Lock): Cycle =>
+  async (resource) => {
+    const askedAt = performance.now();
+    const lease = await lock.acquire(resource, { waitMs });
+    const waitedMs = performance.now() - askedAt;
+    if (!lease) throw serviceError('DEADLINE_PASSED', `the lock on ${resource}`, waitMs);
+    await lease.release();
+    return waitedMs;
+  };
+
+/** The two scripts of the reentrant lock and the removal of its latch, without the lock. */
+function rawScripts(connections: Connections): Cycle {
+  const redis = connections.redis('lock');
+  const acquire = loadScript('locks/acquire-reentrant');
+  const release = loadScript('locks/release-reentrant');
+  let releases = 0;
+  return async (resource) => {
+    const askedAt = performance.now();
+    await runScript(redis, acquire, [resource], ['30000', 'floor']);
+    const waitedMs = performance.now() - askedAt;
+    releases += 1;
+    const latch = `${resource}:latch:${releases}`;
+    const keys = [resource, `${resource}:channel`, latch];
+    await runScript(redis, release, keys, ['0', '30000', 'floor', '3000']);
+    redis.del(latch).catch(() => {});
+    return waitedMs;
+  };
+}
+
+function semaphore(connections: Connections): Cycle {
+  const redis = connections.redis('lock');
+  return async (resource) => {
+    const mutex = new SemaphoreMutex(redis, resource, { acquireTimeout: waitMs });
+    const askedAt = performance.now();
+    await mutex.acquire();
+    const waitedMs = performance.now() - askedAt;
+    await mutex.release();
+    return waitedMs;
+  };
+}
 
 interface Round {
   readonly cyclesPerSecond: number;
@@ -109,7 +173,7 @@ function median(all: readonly Round[]): Round {
 }
 
 /** Its cycles per second as a share of the floor's, of the same rounds. */
-export function shareOfFloor(costs: readonly LockCost[], lock: string): Spread | null {
+function shareOfFloor(costs: readonly LockCost[], lock: string): Spread | null {
   const roundsOf = (name: string) => costs.find((cost) => cost.lock === name)?.rounds ?? [];
   const ofFloor = roundsOf(floor);
   return spreadOfKnown(roundsOf(lock).map((rate, round) => rate / (ofFloor[round] ?? Number.NaN)));

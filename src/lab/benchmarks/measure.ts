@@ -2,14 +2,27 @@
 
 import type { Connections } from '../../service/connections/connections.ts';
 import { select } from '../../service/connections/mysql.ts';
-import type { Lab, Progress } from '../environment/lab.ts';
+import { defaultShape, type Lab, type Progress } from '../environment/lab.ts';
+import { withConnections } from '../environment/lab-connections.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { orderDepth } from '../stage/order-depth.ts';
+import type { Stage } from '../stage/stage.ts';
 import { type NewSale, provideFor, putOnSale } from '../workload/sale.ts';
-import { beginCpuPeriod, type CpuByRole, cpuPerRequest, type RoleProcess } from './cpu-by-role.ts';
-import { labProcesses } from './lab-processes.ts';
-import { machineTime, otherShare } from './other-work.ts';
-import { type Answers, countAnswers, type WrkLoad, type WrkResult, wrk } from './wrk.ts';
+import {
+  beginPeriod,
+  type CpuByRole,
+  cpuPerRequest,
+  labProcesses,
+  type RoleProcess,
+} from './cpu-by-role.ts';
+import {
+  type Answers,
+  countAnswers,
+  type WrkLoad,
+  type WrkResult,
+  writeTokens,
+  wrk,
+} from './wrk.ts';
 
 export interface Bench {
   readonly lab: Lab;
@@ -55,13 +68,11 @@ export async function measureUrl(
   settle: Settle = async () => {},
 ): Promise<LoadMeasurement> {
   signal.throwIfAborted();
-  const endPeriod = beginCpuPeriod(processes);
-  const before = machineTime();
+  const endPeriod = beginPeriod(processes);
   const result = await wrk(url, load, signal);
   await settle(result);
   const count = countAnswers(result.answers);
-  const time = endPeriod();
-  const otherWork = otherShare(before, machineTime(), time);
+  const { time, otherWork } = endPeriod();
   const cpu = cpuPerRequest(time, count);
   return { ...result, requestsPerSecond: count / result.seconds, cpu, otherWork };
 }
@@ -82,7 +93,7 @@ export interface MeasuredSale {
 }
 
 /** Of a voucher that is on sale already. */
-export interface OpenSale {
+interface OpenSale {
   readonly voucherId: string;
   /** The users of this load are numbered from it. */
   readonly firstUser?: number;
@@ -173,4 +184,58 @@ function watchDepth(depth: () => Promise<number>) {
     deepest = Math.max(deepest, await depth().catch(() => 0));
   }, betweenCountsMs);
   return { stop: () => clearInterval(timer), deepest: () => deepest };
+}
+
+export interface OpenLoad {
+  readonly accepted: number;
+  readonly recorded: number;
+  /** Microseconds for each answer; `load` is the generator, on the same machine. */
+  readonly cpu: CpuByRole;
+  /** The share of the machine's CPU time that was neither the lab's nor the generator's. */
+  readonly otherWork: number | null;
+}
+
+/**
+ * One load of an open model, on a voucher with enough stock for all, until its last order is
+ * recorded. @param send sends the purchases, and waits for the answers
+ */
+export async function measureOpen<Sent extends { readonly answers: Answers }>(
+  { lab, connections }: Pick<Bench, 'lab' | 'connections'>,
+  rung: string,
+  stock: number,
+  send: (voucherId: string) => Promise<Sent>,
+  more: Partial<NewSale> = {},
+): Promise<Sent & OpenLoad> {
+  const voucherId = await putVoucherOnSale({ lab, connections }, rung, stock, more);
+  const endPeriod = beginPeriod(() => labProcesses(lab));
+  const sent = await send(voucherId);
+  const depth = orderDepth(connections, rung);
+  await waitUntil('the orders to be recorded', 300_000, async () => (await depth()) === 0);
+  const { time, otherWork } = endPeriod();
+  const cpu = cpuPerRequest(time, countAnswers(sent.answers));
+  const { accepted = 0 } = sent.answers;
+  const recorded = await countConfirmed(connections, voucherId);
+  return { ...sent, accepted, recorded, cpu, otherWork };
+}
+
+/** With more purchases than this in a second, users repeat; their second purchases are refused. */
+const usersPerSecond = 20_000;
+/** More than the instances remember: nearly every token of a load is new to its instance. */
+const usersMin = 50_000;
+
+/** A lab for a benchmark: no history is kept, and there is a token for each request of a load. */
+export function withBench<T>(
+  stage: Stage,
+  { instances, ...load }: Pick<WrkLoad, 'seconds' | 'connections'> & { readonly instances: number },
+  work: (bench: Bench) => Promise<T>,
+): Promise<T> {
+  const { lab, signal } = stage;
+  const progress = (line: string) => stage.note(line);
+  return withConnections(lab, async (connections) => {
+    await lab.ensure({ ...defaultShape, instances, settings: { HISTORY_FOLDER: '' } });
+    const count = Math.max(usersMin, usersPerSecond * load.seconds);
+    progress(`Signing ${count} tokens …`);
+    const tokens = await writeTokens(lab.folder, connections.config.TOKEN_SECRET, count);
+    return work({ lab, connections, load: { ...load, tokens }, signal, progress });
+  });
 }

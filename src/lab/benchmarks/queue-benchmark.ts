@@ -17,8 +17,7 @@ import {
   putVoucherOnSale,
   settledCount,
 } from './measure.ts';
-import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
-import type { BenchmarkResult } from './targets.ts';
+import { type BenchmarkResult, type Spread, spreadOf, spreadOfKnown } from './targets.ts';
 
 /** The outsider with its own times. */
 const [bullmq] = outsiderNames;

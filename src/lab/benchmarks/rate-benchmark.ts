@@ -10,10 +10,8 @@ import type { CpuByRole } from './cpu-by-role.ts';
 import { faultsOfRecording, faultsOfSale } from './faults-of-figures.ts';
 import { faultsText, otherWorkText } from './figure-text.ts';
 import { type LightResult, lightLoad } from './light-load.ts';
-import { type Bench, measureSale, orderPath } from './measure.ts';
-import { measureOpen } from './measure-open.ts';
-import { spreadOfKnown } from './spread.ts';
-import type { ClosedBenchmarkResult } from './targets.ts';
+import { type Bench, measureOpen, measureSale, orderPath } from './measure.ts';
+import { type ClosedBenchmarkResult, spreadOfKnown } from './targets.ts';
 
 const rates = [500, 1_500, 3_000, 6_000] as const;
 const rung = 'lua-stream';

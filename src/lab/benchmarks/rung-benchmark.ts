@@ -17,8 +17,14 @@ import {
   targetsTable,
 } from './figure-text.ts';
 import { type Bench, type LoadMeasurement, type MeasuredSale, measureSale } from './measure.ts';
-import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
-import { type ClosedBenchmarkResult, type JudgedTarget, judgeTarget } from './targets.ts';
+import {
+  type ClosedBenchmarkResult,
+  type JudgedTarget,
+  judgeTarget,
+  type Spread,
+  spreadOf,
+  spreadOfKnown,
+} from './targets.ts';
 import { type Answers, countAnswers } from './wrk.ts';
 
 export interface RungFigures {

@@ -1,16 +1,18 @@
 /** The highest rate of purchases that the service sustains, in an open model. */
 
+import { accessSync, constants } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { z } from 'zod';
+import { programPath } from '../environment/processes.ts';
+import { labError } from '../errors.ts';
 import type { Bilingual } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { sumOfServers } from './cpu-by-role.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
 import { faultsText, medianText, otherWorkText, rangeText } from './figure-text.ts';
-import { type K6Result, runK6Load } from './k6-load.ts';
-import { type Bench, measureSale } from './measure.ts';
-import { measureOpen, type OpenLoad } from './measure-open.ts';
-import { type RateLimits, searchRate } from './search-rate.ts';
-import { type Spread, spreadOf, spreadOfKnown } from './spread.ts';
-import type { BenchmarkResult } from './targets.ts';
+import { type Bench, measureOpen, measureSale, type OpenLoad } from './measure.ts';
+import { type BenchmarkResult, type Spread, spreadOf, spreadOfKnown } from './targets.ts';
 import { countAnswers } from './wrk.ts';
 
 /** A buyer does not notice it; above it, requests queue in front of the instances. */
@@ -24,7 +26,7 @@ export interface SaturationStep extends K6Result, OpenLoad {
   readonly isGood: boolean;
 }
 
-export interface Saturation extends BenchmarkResult {
+interface Saturation extends BenchmarkResult {
   readonly rung: string;
   readonly mostP99Ms: number;
   /** The headline: its rate was good in two of at most three measurements. Null: none was. */
@@ -201,3 +203,121 @@ const rateColumns: readonly Column<RateRow>[] = [
   ['k6 µs', (row) => cpuOf(row, 'load')],
   [{ en: 'good', zh: '合格' }, goodText],
 ];
+
+interface RateStep {
+  readonly rate: number;
+  readonly isGood: boolean;
+}
+
+interface RateSearch<Step> {
+  /** The highest rate that was good in most of its measurements. Null: none was. */
+  readonly best: number | null;
+  /** In the order they were measured. */
+  readonly steps: readonly Step[];
+}
+
+export interface RateLimits {
+  readonly first: number;
+  /** Below it, the search gives up. */
+  readonly least: number;
+  readonly most: number;
+}
+
+const growth = 1.5;
+/** Past the knee, for the curve. */
+const beyond = 1.25;
+/** The search ends when the next higher rate, which is not good, is nearer than this. */
+const precision = 1.1;
+
+/** Two of at most three measurements decide: neither one hiccup nor luck is a knee. */
+const majority = 2;
+
+/** Finds the highest rate that is good, and measures some rates above it. */
+export async function searchRate<Step extends RateStep>(
+  measure: (rate: number) => Promise<Step>,
+  { first, least, most }: RateLimits,
+): Promise<RateSearch<Step>> {
+  const steps: Step[] = [];
+  const isGood = async (rate: number): Promise<boolean> => {
+    const step = await measure(rate);
+    steps.push(step);
+    return step.isGood;
+  };
+  const isSustained = async (rate: number): Promise<boolean> => {
+    const counts = { good: 0, bad: 0 };
+    while (counts.good < majority && counts.bad < majority)
+      counts[(await isGood(rate)) ? 'good' : 'bad'] += 1;
+    return counts.good === majority;
+  };
+
+  let good = 0;
+  let bad = Math.round(first);
+  while (bad <= most && (await isSustained(bad))) [good, bad] = [bad, Math.round(bad * growth)];
+  if (bad <= most) await isGood(Math.round(bad * beyond));
+  while (good === 0 && bad / growth >= least) {
+    const lower = Math.round(bad / growth);
+    if (await isSustained(lower)) good = lower;
+    else bad = lower;
+  }
+  while (good > 0 && bad / good > precision) {
+    const between = Math.round(Math.sqrt(good * bad));
+    if (between === good || between === bad) break;
+    if (await isSustained(between)) good = between;
+    else bad = between;
+  }
+  return { best: good === 0 ? null : good, steps };
+}
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+const K6Result = z.object({
+  answers: z.record(z.string(), z.number()),
+  /** Requests that were due and not sent: no virtual user was free. */
+  dropped: z.number(),
+  /** From the moment at which a request was due. */
+  p50Ms: z.number(),
+  p99Ms: z.number(),
+  mostMs: z.number(),
+});
+type K6Result = Readonly<z.output<typeof K6Result>>;
+
+export interface K6Load {
+  readonly rate: number;
+  readonly seconds: number;
+  readonly voucherId: string;
+  /** The users are numbered from it, one for each request. */
+  readonly firstUser: number;
+}
+
+/** The requests are due at a fixed rate, however slow the service is. */
+async function runK6Load(
+  baseUrl: string,
+  tokenSecret: string,
+  { rate, seconds, voucherId, firstUser }: K6Load,
+  signal: AbortSignal,
+): Promise<K6Result> {
+  const env = {
+    ...{ K6_NO_USAGE_REPORT: 'true', BASE_URL: baseUrl, TOKEN_SECRET: tokenSecret },
+    ...{ RATE: String(rate), SECONDS: String(seconds) },
+    ...{ VOUCHER: voucherId, FIRST_USER: String(firstUser) },
+  };
+  const { stdout } = await execa(k6Path(), ['run', '--quiet', 'bench/saturate.js'], {
+    ...{ cwd: root, env, stdin: 'ignore', cancelSignal: signal },
+  });
+  return K6Result.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''));
+}
+
+/** Of `npm run setup -- --with-k6`, or on PATH. @throws PROGRAM_MISSING */
+function k6Path(): string {
+  const own = `${root}.lockstep/bin/k6`;
+  try {
+    accessSync(own, constants.X_OK);
+    return own;
+  } catch {
+    try {
+      return programPath('k6');
+    } catch {
+      throw labError('PROGRAM_MISSING', 'k6', 'npm run setup -- --with-k6');
+    }
+  }
+}

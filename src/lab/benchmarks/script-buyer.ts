@@ -13,10 +13,8 @@ import { waitUntil } from '../environment/wait-until.ts';
 import { labError } from '../errors.ts';
 import { orderDepth } from '../stage/order-depth.ts';
 import { percentiles } from '../workload/percentiles.ts';
-import { beginCpuPeriod, type CpuByRole, sumOfServers } from './cpu-by-role.ts';
-import { labProcesses } from './lab-processes.ts';
+import { beginPeriod, type CpuByRole, labProcesses, sumOfServers } from './cpu-by-role.ts';
 import { type Bench, countConfirmed } from './measure.ts';
-import { machineTime, otherShare } from './other-work.ts';
 import type { Answers } from './wrk.ts';
 
 /** A part of a load, by users that did not buy before. */
@@ -66,15 +64,13 @@ export async function scriptBuyer(
   const sell: SellSlice = async (firstUser, most) => {
     signal.throwIfAborted();
     const users = Math.min(ordersOfSlice, most);
-    const endPeriod = beginCpuPeriod(() => labProcesses(lab));
-    const before = machineTime();
+    const endPeriod = beginPeriod(() => labProcesses(lab));
     const bought = await buyAll(firstUser, users, load.connections, sellTo);
     const soldAt = performance.now();
     const isEmpty = async () => (await depth()) === 0;
     await waitUntil('the orders to be recorded', recordedWithinMs, isEmpty, 10);
     const lagMs = performance.now() - soldAt;
-    const time = endPeriod();
-    const otherWork = otherShare(before, machineTime(), time);
+    const { time, otherWork } = endPeriod();
     const recorded = await countConfirmed(connections, voucherId, firstUser);
     return { users, lagMs, otherWork, recorded, ...figuresOfScript(bought, time, recorded) };
   };

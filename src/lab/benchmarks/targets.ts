@@ -1,5 +1,8 @@
-/** What a benchmark expects of its figures, and when a target is missed. */
-import type { Spread } from './spread.ts';
+/** Figures of several rounds, what a benchmark expects of them, and when a target is missed. */
+
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { labError } from '../errors.ts';
 
 export interface Target {
   readonly name: string;
@@ -62,3 +65,46 @@ export const fallen = (targets: readonly JudgedTarget[], recorded: RecordedFigur
 
 const textOf = ({ median, least, most }: Spread): string =>
   `${median.toFixed(2)} (${least.toFixed(2)}..${most.toFixed(2)})`;
+
+/** Its median, and how far the rounds are apart. */
+export interface Spread {
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** @throws RangeError without a value, and with one that is no number. */
+export function spreadOf(values: readonly number[]): Spread {
+  if (values.length === 0 || !values.every(Number.isFinite))
+    throw new RangeError(`no spread of [${values.join(', ')}]`);
+  const sorted = values.toSorted((one, other) => one - other);
+  const at = (place: number) => sorted[place] as number;
+  const middle = Math.floor(sorted.length / 2);
+  const median = sorted.length % 2 === 1 ? at(middle) : (at(middle - 1) + at(middle)) / 2;
+  return { median, least: at(0), most: at(sorted.length - 1) };
+}
+
+/** Null as soon as one value is unknown, or no number. */
+export function spreadOfKnown(values: readonly (number | null)[]): Spread | null {
+  const known = values.filter((value): value is number => Number.isFinite(value));
+  return known.length === values.length && known.length > 0 ? spreadOf(known) : null;
+}
+
+const Recorded = z.object({
+  targets: z.array(
+    z.object({
+      name: z.string(),
+      measured: z.object({ median: z.number(), least: z.number(), most: z.number() }).nullable(),
+    }),
+  ),
+});
+
+/** Of the `bench.json` in the folder of that run. @throws NO_RECORDED_BENCH */
+export function readRecordedFigures(file: string): RecordedFigures {
+  try {
+    const { targets } = Recorded.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return new Map(targets.flatMap(({ name, measured }) => (measured ? [[name, measured]] : [])));
+  } catch (cause) {
+    throw labError('NO_RECORDED_BENCH', file).causedBy(cause);
+  }
+}

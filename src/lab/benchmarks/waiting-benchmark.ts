@@ -12,8 +12,7 @@ import { bodyOf, codeOf, LightConnections, requestText } from '../workload/light
 import { faultsOfRecording } from './faults-of-figures.ts';
 import { faultsText, paragraph } from './figure-text.ts';
 import { type LightResult, lightLoad, Measured, whenDue } from './light-load.ts';
-import { type Bench, orderPath } from './measure.ts';
-import { measureOpen } from './measure-open.ts';
+import { type Bench, measureOpen, orderPath } from './measure.ts';
 import type { BenchmarkResult } from './targets.ts';
 
 /** How many times more users arrive in the rush. */

@@ -17,8 +17,8 @@ import type { Experiment } from '../stage/experiment.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import { percentiles } from '../workload/percentiles.ts';
+import { warmUp } from '../workload/rush.ts';
 import { provideFor } from '../workload/sale.ts';
-import { warmUp } from '../workload/warm-up.ts';
 
 export interface RunRequest extends ServiceShape {
   readonly rung: RungName;

@@ -1,17 +1,18 @@
 /** The demo's output: one result at a time, for an 80-column terminal. */
 
+import { type StoryName, story, storyNames } from '../../service/ladder/story.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import type { defaults } from '../drills/demo-plan.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { OrdersOfRung } from '../play/all-orders.ts';
 import type { RaceResult } from '../play/race-verdict.ts';
-import { evidenceIn } from '../stage/result.ts';
-import { instancesMark } from './run-tables.ts';
+import { evidenceIn, type Table } from '../stage/result.ts';
+import { type Column, cellText, tableOf } from '../stage/table.ts';
+import { instancesMark, verdictWord } from './run-tables.ts';
 import { failedFindings } from './sentences.ts';
-import { headlineTable } from './story-lines.ts';
 import { lineOf, tableText } from './table.ts';
 import { verdictWords } from './verdict-words.ts';
-import { wrap } from './wrap.ts';
+import { columns, wrap } from './wrap.ts';
 
 type Rush = typeof defaults;
 
@@ -33,6 +34,8 @@ Play it: npx lockstep race --choices ABAB --rung …`,
     `Stopped early: ${played} of ${planned} were played. `,
   asClaimed: (count: number, all: number, page: string) =>
     `${count} of ${all} runs, interleavings and races ended as the ladder claims. Report: ${page}`,
+  follows: (more: number, page: string) =>
+    `These four are the point. The whole ladder follows: ${more} more runs, interleavings and races. Ctrl-C ends it and keeps what was seen: ${page}`,
 };
 type DemoWords = typeof en;
 
@@ -53,6 +56,8 @@ const zh: DemoWords = {
   stopped: (played, planned) => `提前结束：计划 ${planned} 次，跑了 ${played} 次。`,
   asClaimed: (count, all, page) =>
     `抢购、执行顺序和竞态共 ${all} 次，${count} 次与预期一致。报告：${page}`,
+  follows: (more, page) =>
+    `重点就是这四行。接下来是全部方案：还有 ${more} 次抢购、执行顺序和竞态。按 Ctrl-C 结束，已有的结果会保留：${page}`,
 };
 
 const words: Readonly<Record<Language, DemoWords>> = { en, zh };
@@ -130,4 +135,73 @@ export function headline(
   const stopped = all.length < planned ? say.stopped(all.length, planned) : '';
   const ended = say.asClaimed(count, all.length, `${folder}/index.html`);
   return `\n${tableText(headlineTable(runs), language)}\n\n${wrap(stopped + ended)}`;
+}
+
+type Shape = Pick<RunResult, 'rung' | 'instances' | 'balancer' | 'retries'>;
+
+/** The line of the story, the headline, that this run tells, if any. */
+export const storyOf = ({ rung, instances, balancer, retries }: Shape): StoryName | undefined =>
+  storyNames.find(
+    (name) =>
+      story[name].rung === rung &&
+      story[name].instances === instances &&
+      balancer === 'nginx' &&
+      retries === 0,
+  );
+
+type StoryRow = readonly [name: StoryName, result: RunResult];
+
+const storyColumns: readonly Column<StoryRow>[] = [
+  ['', ([name]) => ({ en: texts.en.story[name].title, zh: texts.zh.story[name].title })],
+  [{ en: 'sold', zh: '卖出' }, ([, { orders }]) => orders, 5],
+  [
+    { en: 'users with two orders', zh: '有两单的用户' },
+    ([, { usersWithTwoOrders }]) => usersWithTwoOrders,
+    22,
+  ],
+  [{ en: 'verdict', zh: '结果' }, ([, { verdict }]) => verdictWord(verdict)],
+];
+const layout = { textColumns: 1, endsInText: true } as const;
+
+const tableOfStory = (rows: readonly StoryRow[]): Table => tableOf('', rows, storyColumns, layout);
+
+/** What the README shows first: the rows whose runs are there. */
+export const headlineTable = (results: readonly RunResult[]): Table =>
+  tableOfStory(
+    storyNames.flatMap((name): StoryRow[] => {
+      const result = results.find((each) => storyOf(each) === name);
+      return result ? [[name, result]] : [];
+    }),
+  );
+
+/** One line of it, before the others are known. */
+function lineOfStory(cells: Table['head'] | Table['rows'][number], language: Language): string {
+  const titles = storyNames.map((name) => columns(texts[language].story[name].title));
+  const widths = [Math.max(...titles), ...(tableOfStory([]).widths ?? []).slice(1)];
+  return lineOf(
+    cells.map((cell) => cellText(language, cell)),
+    widths,
+    layout,
+  );
+}
+
+export const storyHead = (language: Language): string =>
+  lineOfStory(tableOfStory([]).head, language);
+
+/** Its line, and below it why: the story's sentence, or what the audit found instead. */
+export function storyLine(name: StoryName, run: Run, language: Language): string {
+  const [cells = []] = tableOfStory([[name, run.result]]).rows;
+  const { meaning } = texts[language].story[name];
+  const claim = verdictWords[language].notClaimed(run.claim.verdict);
+  const why = run.result.asClaimed
+    ? [wrap(`    ${meaning}`, 79, '    ')]
+    : [`    ${claim}`, ...failedFindings(run, language)];
+  return [lineOfStory(cells, language), ...why].join('\n');
+}
+
+/** What follows the story, and where to see it. */
+export function storyEnd(more: number, folder: string, language: Language): string {
+  const follows = words[language].follows(more, `${folder}/index.html`);
+  return `
+${wrap(follows, 79, '')}`;
 }

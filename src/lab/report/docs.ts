@@ -6,15 +6,18 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 import { describeApi } from '../../service/http/described-api.ts';
 import type { Language } from '../../texts/texts.ts';
+import type { RungBenchmark } from '../benchmarks/rung-benchmark.ts';
 import { type DrillName, drillNames, drills } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import { rungsWithOrders } from '../play/set-up.ts';
+import { outageFaults, safetyFaults } from '../scoreboard/columns.ts';
 import { type Result, type Table, textIn } from '../stage/result.ts';
 import { cellText } from '../stage/table.ts';
 import { apiMarkdown } from './api-markdown.ts';
-import { courseTables } from './course-tables.ts';
+import { headlineTable } from './demo-lines.ts';
 import {
   chaptersMarkdown,
   circumstancesMarkdown,
@@ -24,12 +27,17 @@ import {
   raceMarkdown,
 } from './ladder-tables.ts';
 import { measuredBy } from './result-text.ts';
-import { mergedScoreboard, type Scoreboard } from './scoreboard-grid.ts';
+import {
+  mergedScoreboard,
+  outageMark,
+  type Scoreboard,
+  safetyMark,
+  scoreRows,
+} from './scoreboard-grid.ts';
 import { scoreboardTables } from './scoreboard-text.ts';
-import { headlineTable } from './story-lines.ts';
 import { markdownTable, tableMarkdown, tableText } from './table.ts';
 
-export type Parts = Readonly<Record<string, string>>;
+type Parts = Readonly<Record<string, string>>;
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const fenced = (text: string): string => `\`\`\`text\n${text.trimEnd()}\n\`\`\``;
@@ -144,7 +152,7 @@ const inEnglish = (rows: Table['rows']): string[][] =>
   rows.map((row) => row.map((cell) => cellText('en', cell)));
 
 /** The newest run of all rungs, and its table: rung, an order that breaks it, orders, how many. */
-export function wholeOrders(runsFolder: string) {
+function wholeOrders(runsFolder: string) {
   const runs = filesOf(runsFolder, 'all-orders', 'result.json').map(
     (path) => JSON.parse(readFileSync(path, 'utf8')) as Result & { readonly command: string },
   );
@@ -196,7 +204,7 @@ function drillParts(runsFolder: string): Parts {
 }
 
 /** Of all its runs: one may have played some rungs or some faults only. */
-export function wholeScoreboard(runsFolder: string): Scoreboard | null {
+function wholeScoreboard(runsFolder: string): Scoreboard | null {
   const files = filesOf(runsFolder, 'scoreboard', 'scoreboard.json');
   return mergedScoreboard(
     files.map((path) => JSON.parse(readFileSync(path, 'utf8')) as Scoreboard),
@@ -237,3 +245,76 @@ function filesOf(runsFolder: string, name: string, file: string): string[] {
     .map((folder) => join(runsFolder, folder, file))
     .filter((path) => existsSync(path));
 }
+
+/**
+ * The tables of docs/course.md, in both languages, from one file. A row is in both, so no language
+ * lacks one. The steps alone are in the words of the notes: in Chinese.
+ */
+const courseFile = new URL('../../../docs/data/course.json', import.meta.url);
+/** A cell that is the same in both, as a command or a link; or one of each. */
+const Cell = z.union([z.string(), z.object({ en: z.string(), zh: z.string() })]);
+const Tables = z.record(z.string(), z.array(z.array(Cell)));
+
+/** @returns by name, all that the page of this language has */
+export function courseTables(language: Language): Record<string, string> {
+  const { steps, ...others } = Tables.parse(JSON.parse(readFileSync(courseFile, 'utf8')));
+  const tables = language === 'zh' && steps ? { steps, ...others } : others;
+  const made = Object.entries(tables).map(([name, rows]) => [
+    name,
+    markdownTable(rows.map((row) => row.map((cell) => cellIn(language, cell)))),
+  ]);
+  return Object.fromEntries(made);
+}
+
+const cellIn = (language: Language, cell: z.infer<typeof Cell>): string => {
+  if (typeof cell !== 'string') return cell[language];
+  return language === 'zh' ? spokenInChinese(fromFolderBelow(cell)) : cell;
+};
+
+const spokenInChinese = (text: string): string =>
+  text.replaceAll(/`(npx lockstep [^`]*)`/g, '`$1 --language zh`');
+
+/** The Chinese pages are in docs/zh/. */
+const fromFolderBelow = (text: string): string => text.replaceAll(/\]\((?!https?:|#)/g, '](../');
+
+type Rows = readonly object[];
+
+/**
+ * What the page shows of published runs: the files of docs/data/, which its build reads. A file
+ * without a run to take it from is left out.
+ */
+export function publishedRows(runsFolder: string): Record<string, Rows> {
+  const [orders, board] = [wholeOrders(runsFolder), wholeScoreboard(runsFolder)];
+  const ladder = newest(runsFolder, 'bench-ladder', 'bench.json');
+  return {
+    ...(orders && { 'orders.json': orders.rows.map(orderRow) }),
+    ...(board && { 'scoreboard.json': markRows(board) }),
+    ...(ladder !== null && { 'sales.json': salesRows(JSON.parse(ladder) as RungBenchmark) }),
+  };
+}
+
+/** A row in a line. */
+export const rowsText = (rows: Rows): string =>
+  `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]\n`;
+
+const orderRow = ([rung, one, orders, broken]: readonly string[]) => ({
+  rung,
+  one,
+  orders: Number(orders),
+  broken: Number(broken),
+});
+
+const salesRows = ({ rungs }: RungBenchmark): Rows =>
+  rungs.map(({ rung, acceptedPerSecond: { median } }) => ({
+    rung,
+    salesPerSecond: Math.round(median),
+  }));
+
+const markRows = ({ cells }: Scoreboard): Rows =>
+  scoreRows(cells).map(({ rung, safety, outages }) => ({
+    rung,
+    safety: Object.fromEntries(safety.map((cell, at) => [safetyFaults[at], safetyMark(cell)])),
+    outages: Object.fromEntries(
+      outages.map((cell, at) => [outageFaults[at]?.name, outageMark(cell)]),
+    ),
+  }));

@@ -1,9 +1,10 @@
 /** The machine and the versions that a result was measured with. */
 import { cpus, release, totalmem } from 'node:os';
 import { execa } from 'execa';
-import { programPath } from '../environment/processes.ts';
+import { isBatchWork, programPath } from '../environment/processes.ts';
 import type { Database } from '../environment/servers/database.ts';
 import { mysqlVersion } from '../environment/servers/mysql.ts';
+import { wrap } from './wrap.ts';
 
 export type Machine = Readonly<Record<string, string>>;
 
@@ -54,3 +55,25 @@ export function machineLine({
   const others = [`${name} ${numberIn(database)}`, `nginx ${numberIn(nginx)}`];
   return [cores, memory, `Linux ${kernel}`, ...versions, ...others].join(', ');
 }
+
+export interface MeasuredRun {
+  readonly command: string;
+  readonly time: string;
+  readonly machine: Machine;
+  /** How the kernel schedules the servers of the lab. */
+  readonly servers: string;
+}
+
+export const measuredRun = ({
+  command,
+  time,
+  machine,
+}: Omit<MeasuredRun, 'servers'>): MeasuredRun => ({
+  ...{ command, time, machine },
+  servers: isBatchWork() ? 'servers: batch work' : 'servers: NOT batch work (chrt is refused)',
+});
+
+export const runText = ({ command, time, machine, servers }: MeasuredRun): string =>
+  [`${time}: ${command}`, `${machineLine(machine)}; ${servers}`]
+    .map((line) => wrap(line))
+    .join('\n');

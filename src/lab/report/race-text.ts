@@ -6,10 +6,9 @@ import { placeWords } from '../play/place-words.ts';
 import type { RaceResult } from '../play/race-verdict.ts';
 import { schedules } from '../play/schedules.ts';
 import type { PlayedStep } from '../stage/events.ts';
-import { instanceAt } from '../stage/place.ts';
+import { instanceAt, nameOfPlace } from '../stage/place.ts';
 import { evidenceIn } from '../stage/result.ts';
 import { proofText } from './sentences.ts';
-import { stepWords } from './step-words.ts';
 import { verdictWords } from './verdict-words.ts';
 import { columns, padded, wrap } from './wrap.ts';
 
@@ -41,7 +40,7 @@ export function raceText(result: RaceResult, language: Language = 'en'): string 
 }
 
 /** The promise that the race is about, and what else broke. */
-export function verdictLines(result: RaceResult, language: Language = 'en'): string[] {
+function verdictLines(result: RaceResult, language: Language = 'en'): string[] {
   const { verdict, shows, asClaimed, alsoBroken = [] } = result;
   const say = verdictWords[language];
   const evidence = evidenceIn(language, result);
@@ -57,7 +56,7 @@ export const lessonLines = (rung: string, language: Language): string[] =>
   isRungName(rung) ? ['', wrap(`${rung}: ${texts[language].rungs[rung].lesson}`)] : [];
 
 /** The mark of a step: ✗ on the wrong step, … on a step that waits, ● on all others. */
-export function stepMark({ place, isWrong }: PlayedStep, violated: boolean): '✗' | '…' | '●' {
+function stepMark({ place, isWrong }: PlayedStep, violated: boolean): '✗' | '…' | '●' {
   if (isWrong && violated) return '✗';
   return place.is === 'waits' ? '…' : '●';
 }
@@ -75,4 +74,20 @@ function stepLine(
   const width = Math.min(atWidth, atAndInstance - instance.length);
   const result = padded(at.slice(0, width), width);
   return `${String(number).padStart(2)}  ${marks}${words}${room} ${result} ${instance}`.trimEnd();
+}
+
+/**
+ * Where the rung with the bug shows its bug, the words of a step are those of the schedule: they
+ * tell the bug. Everywhere else they say only where the lane is.
+ */
+export function stepWords(
+  { place, says, asPlanned }: PlayedStep,
+  { race, rung, verdict }: Pick<RaceResult, 'race' | 'rung' | 'verdict'>,
+  language: Language,
+): string {
+  const name = nameOfPlace(place);
+  const isOfServers = name === 'injected' || name === 'healed';
+  const showsBug = verdict === 'violated' && rung === schedules[race].rung;
+  const isOfSchedule = isOfServers || (showsBug && asPlanned);
+  return isOfSchedule ? says[language] : texts[language].steps[name];
 }

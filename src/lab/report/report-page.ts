@@ -4,14 +4,33 @@ import { ladder } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { OrdersOfRung } from '../play/all-orders.ts';
-import type { RaceResult } from '../play/race-verdict.ts';
+import type { PlayedRace, RaceResult } from '../play/race-verdict.ts';
 import { cellText } from '../stage/table.ts';
 import { colours } from './colours.ts';
-import type { Report } from './report.ts';
+import { headlineTable } from './demo-lines.ts';
 import { costTable, serialBlocks } from './run-tables.ts';
 import { auditLines, claimSentence, proofLines } from './sentences.ts';
-import { headlineTable } from './story-lines.ts';
 import { blocksText, tableText } from './table.ts';
+
+export interface RunRecord {
+  readonly command: string;
+  readonly runs: readonly Run[];
+  /** The runs that compare serial sales with concurrent ones. */
+  readonly serial?: readonly Run[];
+  /** How many orders of two buyers break each rung. */
+  readonly orders?: readonly OrdersOfRung[];
+  readonly races?: readonly PlayedRace[];
+  /** How many runs and races the command plays in all; as many as are here, without it. */
+  readonly planned?: number;
+}
+
+/** The record, where and when it was made. */
+export interface Report extends Required<RunRecord> {
+  readonly time: string;
+  /** More results follow: the page loads itself again. */
+  readonly isRunning: boolean;
+  readonly machine: Readonly<Record<string, string>>;
+}
 
 export const racesFile = 'races.html';
 

@@ -2,10 +2,8 @@
 import type { Language } from '../../texts/texts.ts';
 import { type Result, textIn } from '../stage/result.ts';
 import type { LoadCost } from '../stage/seconds.ts';
-import { costSentences } from './cost-words.ts';
-import { figureRows } from './figure-rows.ts';
 import { markdownTable, tableMarkdown, tableText } from './table.ts';
-import { verdictWords } from './verdict-words.ts';
+import { costSentences, figureRows, verdictWords } from './verdict-words.ts';
 import { wrap } from './wrap.ts';
 
 const reasonsMax = 10;

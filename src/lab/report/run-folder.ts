@@ -6,15 +6,16 @@ import { auditInEnglish } from '../../service/audit/audit.ts';
 import type { Language } from '../../texts/texts.ts';
 import type { Run } from '../drills/run-rung.ts';
 import type { Database } from '../environment/servers/database.ts';
-import { factsFiles, withoutFacts } from './facts-files.ts';
-import { newFolder, timeStamp, writeFiles } from './folder.ts';
+import type { RaceResult } from '../play/race-verdict.ts';
+import { ordersLine } from './demo-lines.ts';
+import { factsFiles, newFolder, timeStamp, withoutFacts, writeFiles } from './folder.ts';
 import { describeMachine } from './machine.ts';
-import { markdownReport } from './markdown-report.ts';
+import { raceText } from './race-text.ts';
 import { racesPage } from './replay-files.ts';
-import type { Report, RunRecord } from './report.ts';
-import { racesFile, reportPage } from './report-page.ts';
-import { demoTables } from './run-tables.ts';
-import { blocksText } from './table.ts';
+import { type Report, type RunRecord, racesFile, reportPage } from './report-page.ts';
+import { demoTables, raceTable } from './run-tables.ts';
+import { auditLines, claimSentence, proofLines, topology } from './sentences.ts';
+import { blocksText, tableText } from './table.ts';
 
 export interface RunFolder {
   readonly path: string;
@@ -94,3 +95,42 @@ function dataFiles(report: Report): Record<string, unknown> {
     ...factsFiles([...runs, ...serial, ...races]),
   };
 }
+
+function markdownReport(report: Report): string {
+  const { command, time, machine, runs, serial, orders, races } = report;
+  const results = runs.map(({ result }) => result);
+  const list = Object.entries(machine).map(([name, value]) => `- ${name}: ${value}`);
+  return [
+    `# Lockstep, ${time}`,
+    `\`${command}\``,
+    fenced(
+      blocksText(
+        demoTables(
+          results,
+          serial.map(({ result }) => result),
+        ),
+      ),
+    ),
+    ...runs.map(runChapter),
+    ...(orders.length > 0
+      ? ['## Orders', fenced(orders.map((each) => ordersLine(each)).join('\n'))]
+      : []),
+    ...raceChapters(races),
+    '## Machine and versions',
+    list.join('\n'),
+  ].join('\n\n');
+}
+
+const fenced = (text: string): string => `\`\`\`text\n${text}\n\`\`\``;
+
+const runChapter = (run: Run): string =>
+  `## ${topology(run)}\n\n${claimSentence(run)}\n\n${fenced([auditLines(run.audit), ...proofLines(run)].join('\n'))}`;
+
+const raceChapters = (races: readonly RaceResult[]): string[] =>
+  races.length === 0
+    ? []
+    : [
+        '## Races',
+        fenced(tableText(raceTable(races))),
+        ...races.map((race) => fenced(raceText(race))),
+      ];

@@ -1,6 +1,8 @@
-/** The words around a verdict, in each language. */
+/** The words around a verdict, its figures and its loads, in each language. For the page, too. */
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { type Language, texts } from '../../texts/texts.ts';
+import type { Result } from '../stage/result.ts';
+import type { LoadCost } from '../stage/seconds.ts';
 
 interface VerdictWords {
   readonly verdicts: Readonly<Record<Verdict, string>>;
@@ -86,3 +88,60 @@ const zh: VerdictWords = {
 };
 
 export const verdictWords: Readonly<Record<Language, VerdictWords>> = { en, zh };
+
+const count = (value: number): string => Math.round(value).toLocaleString('en-US');
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
+
+type Counts = Pick<LoadCost, 'accepted' | 'refused' | 'unknown'>;
+
+const costWords = {
+  en: {
+    counts: ({ accepted, refused, unknown }: Counts) =>
+      `${count(accepted)} accepted, ${count(refused)} refused, ${count(unknown)} unknown`,
+    gap: (length: string, from: string, to: string) =>
+      `; the longest time without a sale was ${length} s, from ${from} to ${to} s.`,
+    ...{ of: (load: string) => `${load}: `, end: '.' },
+  },
+  zh: {
+    counts: ({ accepted, refused, unknown }: Counts) =>
+      `受理 ${count(accepted)}，拒绝 ${count(refused)}，未知 ${count(unknown)}`,
+    gap: (length: string, from: string, to: string) =>
+      `；最长 ${length} 秒没有成交，从第 ${from} 秒到第 ${to} 秒。`,
+    ...{ of: (load: string) => `${load}：`, end: '。' },
+  },
+} as const;
+
+/** What each load cost its buyers, in a sentence. */
+export const costSentences = (loads: readonly LoadCost[], language: Language = 'en'): string[] =>
+  loads.map(({ load, withoutSale, ...counts }) => {
+    const say = costWords[language];
+    const { fromMs = 0, toMs = 0 } = withoutSale ?? {};
+    const gap =
+      toMs > fromMs ? say.gap(seconds(toMs - fromMs), seconds(fromMs), seconds(toMs)) : say.end;
+    return (load && say.of(load)) + say.counts(counts) + gap;
+  });
+
+/** Names and values for people. */
+export const figureRows = (
+  figures: Result['figures'],
+  language: Language = 'en',
+): [name: string, value: string][] =>
+  Object.entries(figures).map(([name, value]) => [figureName(name, language), count(value)]);
+
+/** Of what a learner plays. The others are of drills and benchmarks, and stay English. */
+const inChinese: Readonly<Record<string, string>> = {
+  ...{ accepted: '受理', refused: '拒绝', unknown: '结果未知', attempts: '请求' },
+  ...{ recorded: '已入库', lost: '丢失', secondOrders: '重复的订单', violations: '违反的承诺' },
+  ...{
+    seconds: '时长（秒）',
+    stillWaiting: '还在等待',
+    rungs: '方案',
+    orders: '先后顺序',
+    shown: '已演示',
+  },
+};
+
+/** `longestGapMs` is shown as `longest gap ms`. */
+const figureName = (name: string, language: Language): string =>
+  (language === 'zh' ? inChinese[name] : undefined) ??
+  name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

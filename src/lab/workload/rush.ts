@@ -4,8 +4,11 @@
  */
 import { Agent } from 'undici';
 import type { Attempt } from '../../service/audit/facts.ts';
+import type { Connections } from '../../service/connections/connections.ts';
 import { signToken } from '../../service/http/tokens.ts';
 import { buyOnce, type Intent } from './buy-once.ts';
+import { drained } from './drained.ts';
+import { putOnSale } from './sale.ts';
 import { shuffler } from './shuffle.ts';
 
 export interface Rush {
@@ -85,4 +88,31 @@ export async function rush(plan: Rush): Promise<Attempt[]> {
   } finally {
     await agent.close();
   }
+}
+
+const warmUpUsers = 150;
+/** Until every instance has answered; Node's own cluster may leave one out of a rush. */
+const roundsMax = 5;
+
+interface WarmUp extends Pick<Rush, 'baseUrl' | 'seed' | 'requestsPerEagerUser'> {
+  readonly rung: string;
+  readonly instances: number;
+}
+
+/**
+ * The same rush on a voucher that is not audited. A cold instance answers late: then the first
+ * sells out before the others have begun, and no race can show.
+ */
+export async function warmUp(request: WarmUp, connections: Connections): Promise<void> {
+  const { rung, instances, seed, baseUrl, requestsPerEagerUser } = request;
+  const tokenSecret = connections.config.TOKEN_SECRET;
+  const sale = { title: 'warm-up', stock: warmUpUsers, rung, lab: { workMs: 1 } };
+  const voucherId = await putOnSale(baseUrl, tokenSecret, instances, sale);
+  const answering = new Set<string | undefined>();
+  const load = { baseUrl, tokenSecret, voucherId, users: warmUpUsers, requestsPerEagerUser };
+  for (let round = 0; round < roundsMax && answering.size < instances; round++) {
+    const attempts = await rush({ ...load, seed: seed + round });
+    for (const { instance } of attempts) answering.add(instance);
+  }
+  await drained(connections, voucherId);
 }

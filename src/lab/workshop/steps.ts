@@ -1,6 +1,6 @@
 /**
  * The steps of the workshop, as docs/workshop/steps.md has them in each language, and what their
- * commands printed, in seen.txt.
+ * commands printed, in seen.txt; and its exercises and hunts, as exercises.md has them.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export interface Choice {
 }
 
 /** A file of the project, and a text in it at which to look. */
-export interface CodePlace {
+interface CodePlace {
   readonly file: string;
   readonly text: string;
 }
@@ -46,6 +46,8 @@ const headings = {
     code: 'The code',
     exercise: 'Exercise',
     say: 'Say',
+    hints: 'Hints',
+    solution: 'Solution',
   },
   zh: {
     choices: '预测',
@@ -54,6 +56,8 @@ const headings = {
     code: '代码',
     exercise: '练习',
     say: '讲解',
+    hints: '提示',
+    solution: '答案',
   },
 } as const satisfies Record<Language, Record<string, string>>;
 
@@ -107,3 +111,40 @@ function stepOf({ title, intro, sections }: Chapter, language: Language): Omit<S
     ...{ exercise: part('exercise'), say: part('say') },
   };
 }
+
+export interface Task {
+  readonly title: string;
+  /** Markdown. */
+  readonly text: string;
+  readonly hints: readonly string[];
+  readonly solution: string;
+}
+
+/** By the name of the exercise: `fence-it`, `bug 3`. */
+export function tasksIn(language: Language): ReadonlyMap<string, Task> {
+  const { hints, solution } = headings[language];
+  const page = readFileSync(workshopFile('exercises.md', language), 'utf8');
+  const chapters = chaptersOf(page, [hints, solution]);
+  return new Map(
+    chapters.flatMap(({ title, intro, sections }) => {
+      const [, name, rest] = /^([\w -]+)[:：] ?(.*)$/.exec(title) ?? [];
+      if (name === undefined || rest === undefined) return [];
+      const task = {
+        ...{ title: rest, text: intro.trim() },
+        hints: hintsIn(sections.get(hints) ?? ''),
+        solution: sections.get(solution)?.trim() ?? '',
+      };
+      return [[name, task] as const];
+    }),
+  );
+}
+
+/** @throws RangeError when the page of the workshop has no such task */
+export function taskNamed(name: string, language: Language): Task {
+  const task = tasksIn(language).get(name);
+  if (!task) throw new RangeError(`exercises.md (${language}) has no task "${name}"`);
+  return task;
+}
+
+const hintsIn = (list: string): string[] =>
+  [...list.matchAll(/^\d+\. ((?:.|\n(?!\d+\. ))*)/gm)].map(([, hint = '']) => plain(hint));

@@ -3,19 +3,17 @@
  * races, its rush, and its part of the contract suite.
  */
 
-import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
 import type { Language } from '../../texts/texts.ts';
 import { compileCopy, copyProject, halfDone, projectFolder } from '../mutants/change.ts';
 import { reportFolderIn } from '../report/file-words.ts';
-import type { Answer } from '../stage/result.ts';
-import { textIn } from '../stage/result.ts';
+import { type Answer, textIn } from '../stage/result.ts';
 import { type Contract, type Exercise, exerciseNamed } from './exercises.ts';
 import type { Mine } from './mine.ts';
 import type { Seen } from './progress.ts';
-import { runTests } from './run-tests.ts';
 import { workshopTexts } from './texts.ts';
 
 /** A project whose commands are run: this one, or a copy of it. */
@@ -126,4 +124,41 @@ export function seenOf(contract: Contract, tests: readonly Test[]): Seen {
   };
   const answer = failed.length === 0 ? 'yes' : 'no';
   return { answer: isRun ? answer : 'unknown', ...told('en'), inChinese: told('zh') };
+}
+
+const Test = z.object({
+  title: z.string(),
+  fullName: z.string(),
+  status: z.string(),
+  failureMessages: z.array(z.string()).optional(),
+});
+const Report = z.object({ testResults: z.array(z.object({ assertionResults: z.array(Test) })) });
+
+/** Of a copy of the project: those of a mutant, and the contract of an exercise. */
+interface TestRun {
+  /** Those that were run; undefined when there is no report. */
+  readonly tests?: readonly z.infer<typeof Test>[];
+  readonly printed: string;
+}
+
+/** @param name matches the full names of the tests that are run */
+export async function runTests(
+  folder: string,
+  file: string,
+  name: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestRun> {
+  const report = join(folder, 'report.json');
+  const project = dirname(file).replace('test/', '').replace('/', ' '); // As vitest.config.ts has it.
+  const chosen = ['--project', project, file, '--testNamePattern', name];
+  rmSync(report, { force: true });
+  const { all: printed } = await execa(
+    join(folder, 'node_modules/.bin/vitest'),
+    ['run', ...chosen, '--reporter', 'json', '--outputFile', report],
+    { cwd: folder, env, reject: false, all: true },
+  );
+  if (!existsSync(report)) return { printed };
+  const { testResults } = Report.parse(JSON.parse(readFileSync(report, 'utf8')));
+  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
+  return { tests: tests.filter(({ status }) => ['passed', 'failed'].includes(status)), printed };
 }

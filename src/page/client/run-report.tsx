@@ -1,7 +1,7 @@
 /** The verdict of a run or of a race, what it cost, and the numbers behind it. */
 
 import type { ComponentChildren } from 'preact';
-import { figureRows } from '../../lab/report/figure-rows.ts';
+import { figureRows } from '../../lab/report/verdict-words.ts';
 import { evidenceIn, type Table as ResultTable, textIn } from '../../lab/stage/result.ts';
 import { cellText, meaningsOf } from '../../lab/stage/table.ts';
 import type { Verdict } from '../../service/domain.ts';

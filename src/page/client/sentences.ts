@@ -1,7 +1,7 @@
 /** The sentences of what happened: of a row of lanes, and of an event of a run. */
 import { placeWords } from '../../lab/play/place-words.ts';
-import { costSentences } from '../../lab/report/cost-words.ts';
 import { markText } from '../../lab/report/fault-words.ts';
+import { costSentences } from '../../lab/report/verdict-words.ts';
 import { instanceAt } from '../../lab/stage/place.ts';
 import { textIn } from '../../lab/stage/result.ts';
 import type { Row, Wait } from './play-model.ts';
