@@ -8,12 +8,14 @@ import { isServiceError } from '../../service/errors.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Bilingual, Table } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
-import { type CpuRole, cpuRoles, labProcesses, type RoleProcess } from './cpu-by-role.ts';
+import { type CpuRole, labProcesses, type RoleProcess, serverRoles } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfRecording } from './faults-of-figures.ts';
 import {
+  acceptedColumn,
   cpuTitle,
   faultsText,
   medianText,
+  rangeColumn,
   rangeText,
   roundsText,
   sumText,
@@ -280,14 +282,11 @@ NOBODY COUNTED THE ORDERS of ${names.join(' and ')}: what it says is believed.`,
 
 const speedColumns: readonly Column<SellerFigures>[] = [
   [{ en: 'service', zh: '服务' }, ({ name }) => name],
-  [{ en: 'accepted/s', zh: '受理/秒' }, ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
-  [
-    { en: 'least..most', zh: '最低..最高' },
-    ({ acceptedPerSecond }) => rangeText(acceptedPerSecond),
-  ],
+  acceptedColumn,
+  rangeColumn(({ acceptedPerSecond }) => acceptedPerSecond),
   ['p50 ms', ({ p50Ms }) => medianText(p50Ms, 1)],
   ['p99 ms', ({ p99Ms }) => medianText(p99Ms, 1)],
-  [{ en: 'least..most', zh: '最低..最高' }, ({ p99Ms }) => rangeText(p99Ms)],
+  rangeColumn(({ p99Ms }) => p99Ms),
 ];
 
 const recorded = ({ recording }: SellerFigures, figure: keyof Recording, digits = 0): string =>
@@ -318,15 +317,14 @@ const legend = {
 
 /** A service names its processes; what it does not name has no figure. */
 function cpuTable(sellers: readonly SellerFigures[]): Table {
-  const servers = cpuRoles.filter((role) => role !== 'load');
   const isNamed = ({ cpu }: SellerFigures, role: CpuRole) => cpu[role]?.median !== 0;
   const sum = (seller: SellerFigures): string => {
-    const named = servers.filter((role) => isNamed(seller, role));
+    const named = serverRoles.filter((role) => isNamed(seller, role));
     return named.length > 0 ? sumText(named.map((role) => seller.cpu[role])) : '?';
   };
   return tableOf(cpuTitle, sellers, [
     [{ en: 'service', zh: '服务' }, ({ name }) => name],
-    ...(['load', ...servers] as const).map(
+    ...(['load', ...serverRoles] as const).map(
       (role): Column<SellerFigures> => [
         role,
         (seller) => (isNamed(seller, role) ? medianText(seller.cpu[role], 1) : '–'),

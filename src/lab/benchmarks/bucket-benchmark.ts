@@ -18,7 +18,14 @@ import { endSales, putOnSale } from '../workload/sale.ts';
 import { buySteadily, byBucket, onePurchaseEach } from '../workload/steady-purchases.ts';
 import { cpuBetween, readCpu } from './cpu-by-role.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
-import { faultsText, medianText, rangeText, roundsText, sumText } from './figure-text.ts';
+import {
+  acceptedColumn,
+  faultsText,
+  medianText,
+  rangeColumn,
+  roundsText,
+  sumText,
+} from './figure-text.ts';
 import { type Bench, type MeasuredSale, measureSale } from './measure.ts';
 import { type ClosedBenchmarkResult, type Spread, spreadOf, spreadOfKnown } from './targets.ts';
 import { countAnswers } from './wrk.ts';
@@ -207,16 +214,10 @@ const loadTable = (rows: readonly BucketRow[]): Table =>
     rows,
     [
       [{ en: 'buckets', zh: '桶' }, ({ buckets }) => buckets],
-      [
-        { en: 'accepted/s', zh: '受理/秒' },
-        ({ acceptedPerSecond }) => medianText(acceptedPerSecond),
-      ],
-      [
-        { en: 'least..most', zh: '最低..最高' },
-        ({ acceptedPerSecond }) => rangeText(acceptedPerSecond),
-      ],
+      acceptedColumn,
+      rangeColumn(({ acceptedPerSecond }) => acceptedPerSecond),
       [{ en: 'busiest', zh: '最忙' }, (row) => medianText(busiestOf(row), 1)],
-      [{ en: 'least..most', zh: '最低..最高' }, (row) => rangeText(busiestOf(row), 1)],
+      rangeColumn(busiestOf, 1),
       [{ en: 'orders/s', zh: '订单/秒' }, ordersOfBusiest],
       [{ en: 'all', zh: '全部' }, ({ mastersCpu }) => sumText(mastersCpu, 1)],
       ['api', ({ apiCpu }) => medianText(apiCpu)],

@@ -10,6 +10,9 @@ import { childrenWith, statFields } from '../environment/process-table.ts';
 export const cpuRoles = ['nginx', 'api', 'redis', 'worker', 'database', 'others', 'load'] as const;
 export type CpuRole = (typeof cpuRoles)[number];
 
+/** Without the load generator, which a customer's own machine pays for. */
+export const serverRoles = cpuRoles.filter((role) => role !== 'load');
+
 export interface RoleProcess {
   readonly role: CpuRole;
   readonly pid: number;
@@ -57,10 +60,9 @@ function sum(before: Readings = new Map(), after: Readings = new Map()): number 
   return microseconds;
 }
 
-/** Without the load generator, which a customer's own machine pays for. */
 export function sumOfServers(cpu: CpuByRole): number | null {
   let sum = 0;
-  for (const role of cpuRoles.filter((each) => each !== 'load')) {
+  for (const role of serverRoles) {
     const time = cpu[role];
     if (time === null) return null;
     sum += time;

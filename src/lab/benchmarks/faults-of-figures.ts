@@ -5,6 +5,7 @@
 import type { Rung } from '../../service/ladder/rung.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
 import type { LoadMeasurement, MeasuredSale } from './measure.ts';
+import type { Answers } from './wrk.ts';
 
 /** Any other code than these is a fault; so is receiving none of them. */
 export function faultsOfAnswers(
@@ -13,15 +14,23 @@ export function faultsOfAnswers(
   expected: string,
   alsoAllowed: readonly string[] = [],
 ): string[] {
-  const faults = Object.entries(answers)
-    .filter(([code]) => code !== expected && !alsoAllowed.includes(code))
-    .map(([code, count]) => `${name}: ${count} ${code}`);
+  const faults = otherAnswers(name, answers, [expected, ...alsoAllowed]);
   if (broken > 0) faults.push(`${name}: ${broken} without an answer`);
   if (!answers[expected]) faults.push(`${name}: none ${expected}`);
   for (const [role, time] of Object.entries(cpu))
     if (time === null) faults.push(`${name}: a process of ${role} ended or started`);
   return faults;
 }
+
+/** A line for each code that is not one of the expected. */
+export const otherAnswers = (
+  name: string,
+  answers: Answers,
+  expected: readonly string[] = ['accepted'],
+): string[] =>
+  Object.entries(answers)
+    .filter(([code]) => !expected.includes(code))
+    .map(([code, count]) => `${name}: ${count} ${code}`);
 
 export function faultsOfSale(rung: string, sale: MeasuredSale, connections: number): string[] {
   const { purchase, accepted, recorded } = sale;

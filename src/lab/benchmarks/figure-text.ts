@@ -16,6 +16,17 @@ export const medianText = (spread: Spread | null, digits = 0): string =>
 export const rangeText = (spread: Spread | null, digits = 0): string =>
   spread === null ? '?' : `${spread.least.toFixed(digits)}..${spread.most.toFixed(digits)}`;
 
+/** Columns that many tables have. */
+export const acceptedColumn: Column<{ readonly acceptedPerSecond: Spread }> = [
+  { en: 'accepted/s', zh: '受理/秒' },
+  ({ acceptedPerSecond }) => medianText(acceptedPerSecond),
+];
+
+export const rangeColumn = <Row>(figure: (row: Row) => Spread | null, digits = 0): Column<Row> => [
+  { en: 'least..most', zh: '最低..最高' },
+  (row) => rangeText(figure(row), digits),
+];
+
 /** The sum of the medians; `?` when one of them is unknown. */
 export function sumText(spreads: readonly (Spread | null)[], digits = 0): string {
   const sum = spreads.reduce((total, spread) => total + (spread?.median ?? Number.NaN), 0);

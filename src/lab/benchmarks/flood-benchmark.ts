@@ -3,12 +3,8 @@
  * with them. Every buyer has an address of their own, and the flood has one.
  */
 
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { execa } from 'execa';
 import { z } from 'zod';
-import { programPath } from '../environment/processes.ts';
 import type { Bilingual, Table } from '../stage/result.ts';
 import { type Block, tableOf } from '../stage/table.ts';
 import {
@@ -17,12 +13,12 @@ import {
   floodConnections,
   floodRequests,
 } from '../workload/flood.ts';
-import { faultsOfRecording } from './faults-of-figures.ts';
+import { faultsOfRecording, otherAnswers } from './faults-of-figures.ts';
 import { faultsText } from './figure-text.ts';
 import { type LightResult, lightLoad } from './light-load.ts';
 import { type Bench, measureOpen, orderPath } from './measure.ts';
 import type { BenchmarkResult } from './targets.ts';
-import { type Answers, countAnswers } from './wrk.ts';
+import { type Answers, countAnswers, headersOf, runWrk } from './wrk.ts';
 
 const rung = 'lua-stream';
 
@@ -58,8 +54,7 @@ export async function benchmarkFlood(bench: Bench, rate: number): Promise<FloodB
     const { accepted, recorded, row } = await measureRow(bench, rate, flood);
     rows.push({ ...row, isLimited });
     faults.push(...faultsOfRecording(name, accepted, recorded, 0));
-    for (const [code, count] of Object.entries(row.answers))
-      if (code !== 'accepted') faults.push(`${name}: ${count} ${code}`);
+    faults.push(...otherAnswers(name, row.answers));
   };
   for (const isLimited of [false, true]) {
     await lab.serve({ ...shape, ...(isLimited && { limits: deploymentLimits }) });
@@ -77,7 +72,7 @@ export async function benchmarkFlood(bench: Bench, rate: number): Promise<FloodB
 
 async function measureRow(bench: Bench, rate: number, flood: FloodRequest | null) {
   const { lab, load, signal } = bench;
-  const headers = readFileSync(load.tokens.file, 'utf8').split('\n', rate * load.seconds);
+  const headers = headersOf(load.tokens, rate * load.seconds);
   const send = async (voucherId: string) => {
     const flooding = flood ? runFlood(lab.baseUrl, flood, load.seconds, signal) : null;
     flooding?.catch(() => {}); // It is awaited below.
@@ -103,7 +98,6 @@ async function measureRow(bench: Bench, rate: number, flood: FloodRequest | null
 /** All of them are this machine. */
 const addressOf = (connection: number): string => `127.1.${connection >> 8}.${connection & 255}`;
 
-const script = fileURLToPath(new URL('../../../bench/flood.lua', import.meta.url));
 const Summary = z.object({
   microseconds: z.number().positive(),
   answers: z.record(z.string(), z.number()),
@@ -119,15 +113,9 @@ async function runFlood(
   seconds: number,
   signal: AbortSignal,
 ): Promise<{ readonly seconds: number; readonly answers: Answers }> {
-  const options = [
-    ...['--threads', '1', '--connections', String(floodConnections)],
-    ...['--duration', `${seconds}s`, '--script', script],
-  ];
-  const { stdout } = await execa(programPath('wrk'), [...options, baseUrl, '--', method, path], {
-    cancelSignal: signal,
-  });
-  const line = stdout.trim().split('\n').at(-1) ?? '';
-  const { microseconds, answers } = Summary.parse(JSON.parse(line));
+  const options = ['--connections', String(floodConnections), '--duration', `${seconds}s`];
+  const said = await runWrk('flood.lua', options, [baseUrl, '--', method, path], signal);
+  const { microseconds, answers } = Summary.parse(said);
   return { seconds: microseconds / 1_000_000, answers };
 }
 

@@ -11,7 +11,14 @@ import { labError } from '../errors.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { labProcesses } from './cpu-by-role.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
-import { faultsText, medianText, otherWorkText, rangeText, targetsTable } from './figure-text.ts';
+import {
+  acceptedColumn,
+  faultsText,
+  medianText,
+  otherWorkText,
+  rangeColumn,
+  targetsTable,
+} from './figure-text.ts';
 import { type Bench, measureSale, putVoucherOnSale } from './measure.ts';
 import { cpuPerOrder } from './rung-benchmark.ts';
 import { type Seller, type SellSlice, type SoldSlice, scriptBuyer } from './script-buyer.ts';
@@ -244,9 +251,9 @@ ${other.zh}`,
 
 const growthColumns: readonly Column<GrowthRow>[] = [
   [{ en: 'orders', zh: '订单' }, ({ orders }) => orders],
-  [{ en: 'accepted/s', zh: '受理/秒' }, ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
+  acceptedColumn,
   ['p99 ms', ({ p99Ms }) => medianText(p99Ms)],
-  [{ en: 'least..most', zh: '最低..最高' }, ({ p99Ms }) => rangeText(p99Ms)],
+  rangeColumn(({ p99Ms }) => p99Ms),
   [{ en: 'lag ms', zh: '延迟 ms' }, ({ lagMs }) => medianText(lagMs)],
   ['CPU µs', (row) => medianText(row.cpuPerOrder)],
   [

@@ -8,12 +8,13 @@ import { barePath, nginxAlonePath, nodePath } from '../environment/servers/nginx
 import type { Bilingual, Table, Text } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { withBareService } from './bare-service.ts';
-import { type CpuRole, cpuRoles, sumOfServers } from './cpu-by-role.ts';
+import { type CpuRole, cpuRoles, serverRoles, sumOfServers } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfSale } from './faults-of-figures.ts';
 import {
   cpuTitle,
   faultsText,
   medianText,
+  rangeColumn,
   rangeText,
   roundsText,
   sumText,
@@ -230,12 +231,6 @@ const names: Readonly<Record<RequestName, Bilingual>> = {
   'sold-out': { en: 'purchase, sold out', zh: '下单，已售罄' },
 };
 
-/** In the order in which a request meets them. */
-const cpuColumns = ['load', 'nginx', 'api', 'redis', 'worker', 'database', 'others'] as const;
-
-/** Without the load generator, which a customer's own machine pays for. */
-const servers = cpuColumns.filter((role) => role !== 'load');
-
 export const purchaseReport = (result: PurchaseBenchmark): Block[] => [
   speedTable(result.requests),
   cpuTable(result.requests),
@@ -261,27 +256,24 @@ function speedTable(requests: Requests): Table {
       { en: 'requests/s', zh: '请求/秒' },
       ([, { requestsPerSecond }]) => medianText(requestsPerSecond),
     ],
-    [
-      { en: 'least..most', zh: '最低..最高' },
-      ([, { requestsPerSecond }]) => rangeText(requestsPerSecond),
-    ],
+    rangeColumn(([, { requestsPerSecond }]) => requestsPerSecond),
     [
       { en: '÷ bare', zh: '÷ 裸 Hono' },
       ([, { requestsPerSecond }]) => (requestsPerSecond.median / bare).toFixed(2),
     ],
     ['p50 ms', ([, { p50Ms }]) => medianText(p50Ms, 1)],
     ['p99 ms', ([, { p99Ms }]) => medianText(p99Ms, 1)],
-    [{ en: 'least..most', zh: '最低..最高' }, ([, { p99Ms }]) => rangeText(p99Ms)],
+    rangeColumn(([, { p99Ms }]) => p99Ms),
   ]);
 }
 
 const cpuTable = (requests: Requests): Table =>
   tableOf(cpuTitle, rowsOf(requests), [
     ['POST', ([name]) => name],
-    ...cpuColumns.map(
+    ...(['load', ...serverRoles] as const).map(
       (role): Column<NamedFigures> => [role, ([, { cpu }]) => medianText(cpu[role], 1)],
     ),
-    [{ en: 'sum', zh: '合计' }, ([, { cpu }]) => sumText(servers.map((role) => cpu[role]))],
+    [{ en: 'sum', zh: '合计' }, ([, { cpu }]) => sumText(serverRoles.map((role) => cpu[role]))],
   ]);
 
 function reachableText(requests: Requests): Bilingual {
@@ -309,7 +301,7 @@ function capacityTable({ cpu }: RequestFigures): Table {
     role,
     ([, cell]) => (cpu[role] ? cell(cpu[role].median) : '?'),
   ];
-  const roles = servers.filter((role) => role !== 'others').map(column);
+  const roles = serverRoles.filter((role) => role !== 'others').map(column);
   return tableOf('', rows, [
     [{ en: 'capacity: cores at 100 %', zh: '容量：核用满时' }, ([name]) => name],
     ...roles,

@@ -9,7 +9,7 @@ import { isOutsider, outsiderNames, withOutsiders } from '../outsiders/with-outs
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { buySteadily, onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
-import { faultsText, medianText, rangeText } from './figure-text.ts';
+import { acceptedColumn, faultsText, medianText, rangeColumn } from './figure-text.ts';
 import {
   type Bench,
   countConfirmed,
@@ -173,10 +173,10 @@ stock for all, ${instances} instances behind one nginx, order workers running.`,
 
 const queueColumns: readonly Column<QueueRow>[] = [
   [{ en: 'queue', zh: '队列' }, ({ rung }) => (isOutsider(rung) ? `${rung} *` : rung)],
-  [{ en: 'accepted/s', zh: '受理/秒' }, ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
+  acceptedColumn,
   [{ en: 'recorded/s', zh: '入库/秒' }, ({ recordedPerSecond }) => medianText(recordedPerSecond)],
   [{ en: 'waiting', zh: '积压' }, ({ waiting }) => medianText(waiting)],
-  [{ en: 'least..most', zh: '最低..最高' }, ({ waiting }) => rangeText(waiting)],
+  rangeColumn(({ waiting }) => waiting),
   [{ en: 'drained s', zh: '排空 s' }, ({ drainSeconds }) => medianText(drainSeconds, 1)],
   [
     { en: 'drain/s', zh: '排空/秒' },

@@ -4,14 +4,14 @@
  * a call of the script; and code that has just started is not compiled yet.
  */
 
-import { readFileSync } from 'node:fs';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import type { CpuByRole } from './cpu-by-role.ts';
-import { faultsOfRecording, faultsOfSale } from './faults-of-figures.ts';
+import { faultsOfRecording, faultsOfSale, otherAnswers } from './faults-of-figures.ts';
 import { faultsText, otherWorkText } from './figure-text.ts';
 import { type LightResult, lightLoad } from './light-load.ts';
 import { type Bench, measureOpen, measureSale, orderPath } from './measure.ts';
 import { type ClosedBenchmarkResult, spreadOfKnown } from './targets.ts';
+import { headersOf } from './wrk.ts';
 
 const rates = [500, 1_500, 3_000, 6_000] as const;
 const rung = 'lua-stream';
@@ -40,9 +40,8 @@ export async function benchmarkRates(bench: Bench): Promise<RateBenchmark> {
     progress(`${rate} purchases/s, ${isCold ? 'cold' : 'warm'} …`);
     const { answers, accepted, recorded, ...row } = await measureRateOnce(bench, rate);
     rows.push({ ...row, rate, isCold, isClosed: false });
-    const { accepted: _, ...others } = answers;
     const name = `${rate} purchases/s`;
-    for (const [code, count] of Object.entries(others)) faults.push(`${name}: ${count} ${code}`);
+    faults.push(...otherAnswers(name, answers));
     faults.push(...faultsOfRecording(name, accepted, recorded, 0));
   };
   for (const rate of rates) await measure(rate, true);
@@ -62,15 +61,11 @@ export async function benchmarkRates(bench: Bench): Promise<RateBenchmark> {
 
 function measureRateOnce(bench: Bench, rate: number) {
   const { lab, load, signal } = bench;
-  const headers = headersFrom(load.tokens.file, rate * load.seconds);
+  const headers = headersOf(load.tokens, rate * load.seconds);
   return measureOpen(bench, rung, headers.length, (voucherId) =>
     lightLoad(`${lab.baseUrl}${orderPath(voucherId)}`, { rate, headers }, signal),
   );
 }
-
-/** Each voucher is another one, so the same users may buy it. */
-const headersFrom = (file: string, count: number): string[] =>
-  readFileSync(file, 'utf8').split('\n', count);
 
 export function ratesReport(result: RateBenchmark): Block[] {
   const { rows, seconds, connections, instances, otherWork } = result;

@@ -9,10 +9,11 @@ import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { sumOfServers } from './cpu-by-role.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
 import {
+  acceptedColumn,
   faultsText,
   medianText,
   paragraph,
-  rangeText,
+  rangeColumn,
   roundsText,
   targetsTable,
 } from './figure-text.ts';
@@ -176,11 +177,8 @@ export const rungsReport = (result: RungBenchmark): Block[] => [
 
 const rungColumns: readonly Column<RungFigures>[] = [
   [{ en: 'rung', zh: '方案' }, ({ rung }) => rung],
-  [{ en: 'accepted/s', zh: '受理/秒' }, ({ acceptedPerSecond }) => medianText(acceptedPerSecond)],
-  [
-    { en: 'least..most', zh: '最低..最高' },
-    ({ acceptedPerSecond }) => rangeText(acceptedPerSecond),
-  ],
+  acceptedColumn,
+  rangeColumn(({ acceptedPerSecond }) => acceptedPerSecond),
   [{ en: 'recorded/s', zh: '入库/秒' }, ({ recordedPerSecond }) => medianText(recordedPerSecond)],
   ['p50', ({ p50Ms }) => medianText(p50Ms, 1)],
   ['p99', ({ p99Ms }) => medianText(p99Ms, 1)],

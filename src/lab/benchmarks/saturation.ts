@@ -10,7 +10,7 @@ import type { Bilingual } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { sumOfServers } from './cpu-by-role.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
-import { faultsText, medianText, otherWorkText, rangeText } from './figure-text.ts';
+import { faultsText, medianText, otherWorkText, rangeColumn, rangeText } from './figure-text.ts';
 import { type Bench, measureOpen, measureSale, type OpenLoad } from './measure.ts';
 import { type BenchmarkResult, type Spread, spreadOf, spreadOfKnown } from './targets.ts';
 import { countAnswers } from './wrk.ts';
@@ -195,10 +195,7 @@ const rateColumns: readonly Column<RateRow>[] = [
   [{ en: 'dropped', zh: '丢弃' }, (row) => median(row, ({ dropped }) => dropped)],
   ['p50 ms', (row) => median(row, ({ p50Ms }) => p50Ms)],
   ['p99 ms', (row) => median(row, ({ p99Ms }) => p99Ms)],
-  [
-    { en: 'least..most', zh: '最低..最高' },
-    ({ all }) => rangeText(spreadOf(all.map(({ p99Ms }) => p99Ms))),
-  ],
+  rangeColumn(({ all }) => spreadOf(all.map(({ p99Ms }) => p99Ms))),
   ['api µs', (row) => cpuOf(row, 'api')],
   ['k6 µs', (row) => cpuOf(row, 'load')],
   [{ en: 'good', zh: '合格' }, goodText],

@@ -14,6 +14,7 @@ import { labError } from '../errors.ts';
 import { orderDepth } from '../stage/order-depth.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import { beginPeriod, type CpuByRole, labProcesses, sumOfServers } from './cpu-by-role.ts';
+import { faultsOfRecording, otherAnswers } from './faults-of-figures.ts';
 import { type Bench, countConfirmed } from './measure.ts';
 import type { Answers } from './wrk.ts';
 
@@ -112,12 +113,14 @@ export function figuresOfScript(
   time: CpuByRole,
   recorded: number,
 ) {
-  const { accepted = 0, ...others } = answers;
+  const { accepted = 0 } = answers;
   const servers = sumOfServers(time);
-  const faults = Object.entries(others).map(([code, count]) => `by script: ${count} ${code}`);
-  if (recorded !== accepted)
-    faults.push(`by script: ${accepted} orders accepted, ${recorded} recorded`);
-  if (servers === null) faults.push('by script: a process ended or started');
+  const name = 'by script';
+  const faults = [
+    ...otherAnswers(name, answers),
+    ...faultsOfRecording(name, accepted, recorded, 0),
+  ];
+  if (servers === null) faults.push(`${name}: a process ended or started`);
   const cpu = servers === null ? null : servers / accepted;
   return { rate: accepted / seconds, p99Ms, cpu, faults };
 }

@@ -3,7 +3,6 @@
  * and wait. Beside it the same rush without a waiting room.
  */
 
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FirstLook, inversionsOf } from '../drills/waiting-room.ts';
 import type { Bilingual } from '../stage/result.ts';
@@ -14,6 +13,7 @@ import { faultsText, paragraph } from './figure-text.ts';
 import { type LightResult, lightLoad, Measured, whenDue } from './light-load.ts';
 import { type Bench, measureOpen, orderPath } from './measure.ts';
 import type { BenchmarkResult } from './targets.ts';
+import { headersOf } from './wrk.ts';
 
 /** How many times more users arrive in the rush. */
 const overload = 10;
@@ -77,7 +77,7 @@ async function measureRow(
   passesAtOnce: number,
 ) {
   const { lab, load, signal } = bench;
-  const headers = readFileSync(load.tokens.file, 'utf8').split('\n', users);
+  const headers = headersOf(load.tokens, users);
   const sale = passesAtOnce > 0 ? { passesAtOnce } : {};
   const send = async (voucherId: string) => {
     const begunMs = performance.now();

@@ -2,7 +2,7 @@
  * The load generator of a closed model: each connection sends its next request when it has the
  * answer to the one before. Every answer is counted by its code.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
@@ -39,7 +39,6 @@ export interface WrkLoad {
   readonly sold?: string;
 }
 
-const script = fileURLToPath(new URL('../../../bench/wrk.lua', import.meta.url));
 /** Above the longest wait for a lock: a slow answer is slow, and not broken. */
 const answerWithin = '10s';
 
@@ -57,6 +56,10 @@ export async function writeTokens(
   return { file, count, next: 0 };
 }
 
+/** The Authorization headers of the first users. Each voucher is another: they may buy it again. */
+export const headersOf = ({ file }: Tokens, count: number): string[] =>
+  readFileSync(file, 'utf8').split('\n', count);
+
 const Summary = z.object({
   microseconds: z.number().positive(),
   answers: z.record(z.string(), z.number()),
@@ -68,14 +71,12 @@ const Summary = z.object({
 export async function wrk(url: string, load: WrkLoad, signal: AbortSignal): Promise<WrkResult> {
   const { tokens, connections, seconds, sold = '' } = load;
   const options = [
-    ...['--threads', '1', '--connections', String(connections), '--timeout', answerWithin],
-    ...['--duration', `${seconds}s`, '--script', script],
+    ...['--connections', String(connections), '--timeout', answerWithin],
+    ...['--duration', `${seconds}s`],
   ];
-  const args = [...options, url, '--', tokens.file, String(tokens.next), sold];
-  const { stdout } = await execa(programPath('wrk'), args, { cancelSignal: signal });
-  const { microseconds, answers, broken, p50, p99 } = Summary.parse(
-    JSON.parse(stdout.trim().split('\n').at(-1) ?? ''),
-  );
+  const args = [url, '--', tokens.file, String(tokens.next), sold];
+  const said = await runWrk('wrk.lua', options, args, signal);
+  const { microseconds, answers, broken, p50, p99 } = Summary.parse(said);
   // At its end, each connection has a request whose answer is not counted.
   tokens.next = (tokens.next + countAnswers(answers) + broken + connections) % tokens.count;
   return {
@@ -83,6 +84,19 @@ export async function wrk(url: string, load: WrkLoad, signal: AbortSignal): Prom
     ...{ answers, broken },
     ...{ p50Ms: p50 / 1_000, p99Ms: p99 / 1_000 },
   };
+}
+
+/** @param script of bench/ @returns its last line, which is JSON */
+export async function runWrk(
+  script: string,
+  options: readonly string[],
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<unknown> {
+  const file = fileURLToPath(new URL(`../../../bench/${script}`, import.meta.url));
+  const all = ['--threads', '1', ...options, '--script', file, ...args];
+  const { stdout } = await execa(programPath('wrk'), all, { cancelSignal: signal });
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 }
 
 export const countAnswers = (answers: Answers): number =>
