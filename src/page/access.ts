@@ -7,6 +7,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sign, verify } from 'hono/jwt';
+import type { Lab } from '../lab/environment/lab.ts';
+import { pageName } from '../lab/environment/servers/page.ts';
 
 const keyLastsSeconds = 12 * 3_600;
 const sessionLastsSeconds = 7 * 86_400;
@@ -52,6 +54,13 @@ async function viewerOf(folder: string, purpose: Purpose, token: string): Promis
 /** The address with a key that opens the page once, within twelve hours. */
 export const addressWithKey = async (folder: string, url: string): Promise<string> =>
   `${url}/#key=${await made(folder, 'key', keyLastsSeconds)}`;
+
+/** Starts the page, unless it runs. @returns its address, with a key that opens it once */
+export async function openPage(lab: Lab): Promise<string> {
+  await lab.provide([pageName]);
+  await lab.server(pageName).start(); // It may have ended.
+  return addressWithKey(lab.folder, lab.pageUrl);
+}
 
 /** @returns the cookie of a new session; null when the key was used, or was never given */
 export async function useKey(folder: string, key: string): Promise<string | null> {

@@ -2,8 +2,8 @@
 
 import { signal } from '@preact/signals';
 import type { StageEvent } from '../../lab/stage/events.ts';
-import type { RoomNow } from '../room-now.ts';
 import type { FeedPlace } from '../server/feed.ts';
+import type { RoomNow } from '../server/room.ts';
 
 export type Connection = 'entering' | 'open' | 'lost' | 'no-key' | 'no-code' | 'recorded';
 export const connection = signal<Connection>('entering');

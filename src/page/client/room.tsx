@@ -10,7 +10,7 @@ import {
   type OutcomeSeen,
   outcomesFor,
 } from '../../lab/play/outcomes.ts';
-import type { RoomNow, RungTally } from '../room-now.ts';
+import type { RoomNow, RungTally } from '../server/room.ts';
 import { connection, isLearner, joinRoom, room, send } from './api.ts';
 import { ladderRows } from './built-rows.ts';
 import { predictionText } from './cards.tsx';

@@ -1,19 +1,16 @@
 /** The page's server: its files, the feed of events, and the commands. Their effect is an event. */
 import { Hono } from 'hono';
-import { getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { whyNot } from '../../lab/by-hand/break-choice.ts';
 import { plannedBreak, plannedDrill, plannedRace } from '../../lab/commands/planned.ts';
 import { breakRow, drillRow, faultRow, raceRow } from '../../lab/commands/rows.ts';
 import { rungsWithOrders } from '../../lab/play/set-up.ts';
-import { useKey, viewerIn } from '../access.ts';
-import { addFiles } from './page-files.ts';
-import { addPlays, Choices, type Env, Rung } from './play-routes.ts';
+import { useKey } from '../access.ts';
+import { addPlays, Choices, Rung } from './play-routes.ts';
 import type { Plays } from './plays.ts';
-import { answerTo } from './problem.ts';
 import type { RoomDoor } from './room-door.ts';
 import type { Runs } from './runs.ts';
-import { sameOrigin } from './same-origin.ts';
+import { addSite, addViewers, type Env, setSession } from './site.ts';
 
 const Again = z.object({
   rung: Rung,
@@ -47,14 +44,12 @@ export interface PageOptions {
 export function pageApp({ folder, host, plays, runs, door }: PageOptions): Hono<Env> {
   const app = new Hono<Env>();
   app.get('/healthz', (c) => c.body(null, 204)); // The lab asks, without this host's name.
-  app.use(sameOrigin(host));
-  addFiles(app);
+  addSite(app, host);
   addSession(app, folder, host);
   addPlays(app, { plays, room: (viewer) => door.now(viewer), playsMax: 8, refuse: () => {} });
   addCommands(app, plays, runs);
   addRuns(app, runs, plays);
   addRoom(app, door);
-  app.onError(answerTo);
   return app;
 }
 
@@ -64,16 +59,10 @@ function addSession(app: Hono<Env>, folder: string, host: string): void {
     const { key } = z.object({ key: z.string().max(1_000) }).parse(await c.req.json());
     const session = await useKey(folder, key);
     if (session === null) return c.json({ code: 'key-used', title: 'This key was used' }, 403);
-    setCookie(c, cookie, session, { httpOnly: true, sameSite: 'Strict', path: '/' });
-    return c.json({}, 201);
+    return setSession(c, cookie, session);
   });
-  app.use('/api/*', async (c, next) => {
-    const viewer = await viewerIn(folder, getCookie(c, cookie) ?? '');
-    if (viewer === null || viewer.room)
-      return c.json({ code: 'no-session', title: 'A key is needed' }, 401);
-    c.set('viewer', viewer.id);
-    return next();
-  });
+  const refused = { code: 'no-session', title: 'A key is needed' };
+  addViewers(app, { folder, cookie }, ({ room }) => !room, refused);
 }
 
 function addCommands(app: Hono<Env>, plays: Plays, runs: Runs): void {

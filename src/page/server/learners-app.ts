@@ -3,19 +3,16 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { labError } from '../../lab/errors.ts';
 import { disturbsOnlyItsOwnPlay } from '../../lab/play/letters.ts';
 import { isOutcome } from '../../lab/play/outcomes.ts';
 import { hasWorker } from '../../lab/play/set-up.ts';
-import { learnerSession, viewerIn } from '../access.ts';
-import { addFiles } from './page-files.ts';
-import { addPlays, type Env, type PlayRoutes, Rung } from './play-routes.ts';
+import { learnerSession, type Viewer } from '../access.ts';
+import { addPlays, type PlayRoutes, Rung } from './play-routes.ts';
 import type { Plays } from './plays.ts';
-import { answerTo } from './problem.ts';
 import type { Room } from './room.ts';
-import { sameOrigin } from './same-origin.ts';
+import { addSite, addViewers, type Env, setSession } from './site.ts';
 
 const cookie = 'lockstep-learner';
 const bytesMax = 10_000;
@@ -30,9 +27,8 @@ export interface LearnersOptions {
 
 export function learnersApp({ folder, host, plays, room }: LearnersOptions): Hono<Env> {
   const app = new Hono<Env>();
-  app.use(sameOrigin(host));
+  addSite(app, host);
   app.use(bodyLimit({ maxSize: bytesMax }));
-  addFiles(app);
   addJoin(app, folder, room);
   addPlays(app, { plays, room: () => room.now(), playsMax: 2, refuse: refuseFaults });
   app.get('/api/feed', (c) => c.json({ ...plays.feedOf(c.get('viewer')).place, isLearner: true }));
@@ -41,7 +37,6 @@ export function learnersApp({ folder, host, plays, room }: LearnersOptions): Hon
     room.tally.predict(c.get('viewer'), rung, outcome);
     return c.json({});
   });
-  app.onError(answerTo);
   return app;
 }
 
@@ -53,17 +48,11 @@ function addJoin(app: Hono<Env>, folder: string, room: Room): void {
     room.check(code);
     const learner = { id: randomUUID(), room: room.id };
     room.join(learner.id);
-    const session = await learnerSession(folder, learner);
-    setCookie(c, cookie, session, { httpOnly: true, sameSite: 'Strict', path: '/' });
-    return c.json({}, 201);
+    return setSession(c, cookie, await learnerSession(folder, learner));
   });
-  app.use('/api/*', async (c, next) => {
-    const learner = await viewerIn(folder, getCookie(c, cookie) ?? '');
-    if (learner?.room !== room.id || !room.has(learner.id))
-      return c.json({ code: 'join-first', title: 'The code of the room is needed' }, 401);
-    c.set('viewer', learner.id);
-    return next();
-  });
+  const isHere = (viewer: Viewer) => viewer.room === room.id && room.has(viewer.id);
+  const refused = { code: 'join-first', title: 'The code of the room is needed' };
+  addViewers(app, { folder, cookie }, isHere, refused);
 }
 
 /** @throws INSTRUCTORS_ALONE */

@@ -7,6 +7,7 @@ import type { StageEvent } from '../../lab/stage/events.ts';
 import { isRungName } from '../../service/ladder/rungs.ts';
 import type { Feed, FeedPlace } from './feed.ts';
 import type { NewPlay, Plays } from './plays.ts';
+import type { Env } from './site.ts';
 
 export const Rung = z.string().refine(isRungName);
 export const Choices = z
@@ -22,11 +23,6 @@ const Begin = z.object({
   stopsEverywhere: z.boolean().default(false),
 });
 const Choice = z.object({ choice: Choices.refine((text) => choicesIn(text)?.length === 1) });
-
-/** The id of who asks. */
-export interface Env {
-  Variables: { viewer: string };
-}
 
 export interface PlayRoutes {
   readonly plays: Plays;

@@ -9,10 +9,9 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { type ServerType, serve } from '@hono/node-server';
 import { labError } from '../../lab/errors.ts';
-import type { RoomNow } from '../room-now.ts';
 import { learnersApp } from './learners-app.ts';
 import type { Plays } from './plays.ts';
-import { Room } from './room.ts';
+import { Room, type RoomNow } from './room.ts';
 
 /** So often the page looks who is here. */
 const lookEveryMs = 1_000;

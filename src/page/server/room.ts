@@ -3,8 +3,32 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { labError } from '../../lab/errors.ts';
 import { type Outcome, type OutcomeSeen, outcomeIn } from '../../lab/play/outcomes.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
-import type { RoomNow, RungTally } from '../room-now.ts';
 import type { Plays } from './plays.ts';
+
+/** Of all learners, on one rung. */
+export interface RungTally {
+  readonly rung: string;
+  /** The first prediction of each. */
+  readonly predicted: Readonly<Partial<Record<Outcome, number>>>;
+  /** Plays that nobody could go on with. */
+  readonly seen: Readonly<Partial<Record<OutcomeSeen, number>>>;
+  /** How many of them broke a promise. */
+  readonly broken: number;
+}
+
+/** What a page is told of the room. */
+export interface RoomNow {
+  /** The rung that the instructor shows; empty before he does. */
+  readonly at: string;
+  /** Those who have joined, and those who look at the page now. */
+  readonly joined: number;
+  readonly here: number;
+  readonly most: number;
+  /** What the instructor alone is told. */
+  readonly host?: string;
+  readonly code?: string;
+  readonly tallies?: readonly RungTally[];
+}
 
 export const learnersMax = 30;
 /** A learner who has gone so long gives his place to another one. */
