@@ -18,7 +18,7 @@ import {
   soldIn,
 } from '../../src/page/client/play-model.ts';
 import { momentsOf } from '../../src/page/client/run-model.ts';
-import { rowSentence } from '../../src/page/client/sentences.ts';
+import { rowSentence } from '../../src/page/client/sentences.tsx';
 import { language } from '../../src/page/client/texts.ts';
 
 const recorded = (name: string): StageEvent[] =>

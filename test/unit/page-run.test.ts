@@ -9,10 +9,10 @@ import {
   mayOutlastLease,
   momentsOf,
   type RunView,
+  runSeries,
   seenVerdict,
 } from '../../src/page/client/run-model.ts';
-import { runSeries } from '../../src/page/client/run-series.ts';
-import { costTexts, toldSentence } from '../../src/page/client/sentences.ts';
+import { costTexts, toldSentence } from '../../src/page/client/sentences.tsx';
 import { language } from '../../src/page/client/texts.ts';
 import { recorderOf } from './recorder.ts';
 

@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { type FaultVerb, faults, verbs } from '../../src/lab/faults/faults.ts';
 import type { EventContent, StageEvent } from '../../src/lab/stage/events.ts';
 import { fold } from '../../src/page/client/event-log.ts';
-import { endedBy, offeredVerbs, tiersOf } from '../../src/page/client/hand-verbs.ts';
-import { brokenNames } from '../../src/page/client/run-model.ts';
+import { brokenNames, endedBy, offeredVerbs, tiersOf } from '../../src/page/client/run-model.ts';
 import { en } from '../../src/page/client/texts-en.ts';
 import { zh } from '../../src/page/client/texts-zh.ts';
 

@@ -5,8 +5,8 @@ import { lanesOf } from '../../lab/play/letters.ts';
 import { type FamousRace, type LadderRow, ladderRows } from './built-rows.ts';
 import { mayBegin, mayPlay } from './faults.ts';
 import { type KnownOutcome, known } from './predictions.ts';
+import { SourceLines } from './race.tsx';
 import { Link, show, type View } from './route.tsx';
-import { SourceLines } from './state.tsx';
 import { go } from './store.ts';
 import { ladder, language, page } from './texts.ts';
 

@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { LaneView, PlayView, Row } from './play-model.ts';
-import { isAgain, isUnanswered, rowSentence } from './sentences.ts';
+import { isAgain, isUnanswered, rowSentence } from './sentences.tsx';
 import { page } from './texts.ts';
 
 interface LanesProps {

@@ -15,7 +15,6 @@ import { buyersIn, isDone } from './play-model.ts';
 import { predictByKey, predictedVerdicts } from './predictions.ts';
 import { closeProof, proof } from './proof.tsx';
 import { closeCompare, Race } from './race.tsx';
-import { Recording, recordedView } from './recorded.tsx';
 import { Join, Room, RoomLine } from './room.tsx';
 import {
   addressOf,
@@ -31,6 +30,7 @@ import {
 } from './route.tsx';
 import { Run } from './run.tsx';
 import { Scoreboard } from './scoreboard.tsx';
+import { Recording, recordedView } from './scrubber.tsx';
 import {
   addressOfPlay,
   backTo,

@@ -1,5 +1,10 @@
-/** An experiment that runs in the lab, or has run, as a pure function of its events. */
+/**
+ * An experiment that runs in the lab, or has run, as a pure function of its events: the view, its
+ * seconds as columns and bars for the charts, and what can be done to its servers.
+ */
 
+import type { HandVerb } from '../../lab/by-hand/asked-faults.ts';
+import { type FaultWords, faultWords } from '../../lab/report/fault-words.ts';
 import type {
   LockOnServers,
   PartState,
@@ -7,7 +12,13 @@ import type {
   ScoredCell,
   StageEvent,
 } from '../../lab/stage/events.ts';
-import type { Mark, Second } from '../../lab/stage/seconds.ts';
+import {
+  type Mark,
+  refusedIn,
+  type Second,
+  spansOf,
+  type TimelineRecord,
+} from '../../lab/stage/seconds.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { type Event, msOf, type RaceView } from './play-model.ts';
 
@@ -167,3 +178,148 @@ export function momentsOf(
     verdict && seenVerdict(verdict) === 'violated' ? [{ kind: 'wrong', atMs: msOf(verdict) }] : [];
   return [...faults, ...steps, ...judged].sort((one, other) => one.atMs - other.atMs);
 }
+
+type Column = readonly (number | null)[];
+
+/** Each column has one value for each second; null when there was no load, or no answer. */
+export interface Series {
+  readonly seconds: readonly number[];
+  readonly accepted: Column;
+  readonly refused: Column;
+  readonly unknown: Column;
+  readonly p99Ms: Column;
+  /** Of loads that ran at once. */
+  readonly byLoad: readonly LoadSeries[];
+  readonly byInstance: readonly { readonly name: string; readonly sold: Column }[];
+  readonly bars: readonly Bar[];
+  readonly endSecond: number;
+}
+
+interface LoadSeries {
+  readonly name: string;
+  readonly accepted: Column;
+  readonly p99Ms: Column;
+}
+
+/** A load, or a server that did not answer. */
+export interface Bar {
+  readonly row: string;
+  readonly state: 'load' | FaultWords['state'];
+  readonly text: string;
+  readonly fromSecond: number;
+  readonly toSecond: number;
+}
+
+export function runSeries({ seconds, marks }: Pick<TimelineRecord, 'seconds' | 'marks'>): Series {
+  const column = (value: (second: Second) => number | null): Column =>
+    seconds.map((second) => (second.isLoaded ? value(second) : null));
+  return {
+    seconds: seconds.map(({ second }) => second),
+    accepted: column(({ accepted }) => accepted),
+    refused: column(refusedIn),
+    unknown: column(({ unknown }) => unknown),
+    p99Ms: column(({ p99Ms }) => p99Ms),
+    byLoad: namesOfLoads(seconds).map((name) => ({
+      name,
+      accepted: column(({ byLoad }) => byLoad?.[name]?.accepted ?? null),
+      p99Ms: column(({ byLoad }) => byLoad?.[name]?.p99Ms ?? null),
+    })),
+    byInstance: namesIn(seconds, ({ byInstance }) => byInstance)
+      .sort()
+      .map((name) => ({ name, sold: column(({ byInstance }) => byInstance[name] ?? 0) })),
+    bars: barsOf(marks, seconds),
+    endSecond: seconds.length,
+  };
+}
+
+/** A load that follows another one begins in its last second: they are not beside each other. */
+function namesOfLoads(seconds: readonly Second[]): string[] {
+  const loaded = seconds.filter(({ isLoaded }) => isLoaded).length;
+  const together = seconds.filter(({ byLoad }) => byLoad !== undefined).length;
+  return together * 2 >= loaded && together > 0
+    ? namesIn(seconds, ({ byLoad = {} }) => byLoad)
+    : [];
+}
+
+const namesIn = (seconds: readonly Second[], counts: (second: Second) => object): string[] => [
+  ...new Set(seconds.flatMap((second) => Object.keys(counts(second)))),
+];
+
+/** `slow redis-3 by 2000 ms` is in the row of redis-3. */
+const serverIn = (row: string): string =>
+  /\b(redis-[\w-]+|api-[\w-]+|zookeeper|rabbitmq|nginx|mariadb|mysql|database)\b/.exec(row)?.[0] ??
+  row;
+
+/** The loads first; then the servers, in the order of their first fault. */
+function barsOf(marks: readonly Mark[], seconds: readonly Second[]): Bar[] {
+  const endMs = seconds.length * 1_000;
+  const atOnce = namesOfLoads(seconds);
+  const loads = spansOf(marks, 'load', endMs).map(({ name, fromMs, toMs }) => ({
+    ...{ row: atOnce.includes(name) ? name : 'load', state: 'load' as const, text: name },
+    ...{ fromSecond: fromMs / 1_000, toSecond: toMs / 1_000 },
+  }));
+  const faults = spansOf(marks, 'fault', endMs).map(({ name, fromMs, toMs }) => {
+    const { row, state } = faultWords(name);
+    const text = state === 'other' ? name : state;
+    return { row: serverIn(row), state, text, fromSecond: fromMs / 1_000, toSecond: toMs / 1_000 };
+  });
+  return [...loads, ...faults];
+}
+
+const behindProxy = [
+  'redis-main',
+  'redis-1',
+  'redis-2',
+  'redis-3',
+  'zookeeper',
+  'mariadb',
+  'mysql',
+];
+
+/** Of a process, of what it stores, of the network before it, of the clock and the loop inside. */
+const groups = {
+  process: ['stop', 'kill', 'pause'],
+  data: ['restart', 'restart-empty', 'flush-all', 'flush-scripts', 'fill-disk'],
+  network: ['slow', 'drop', 'reset', 'refuse'],
+  inside: ['block-event-loop', 'step-clock-back', 'step-clock-forward'],
+} as const satisfies Record<string, readonly HandVerb[]>;
+
+export type OfferedVerb =
+  | (typeof groups)[keyof typeof groups][number]
+  | 'start'
+  | 'resume'
+  | 'mend';
+
+/** What can be done to it now: a server that stands still, or is away, is mended first. */
+export function offeredVerbs({ name, state }: PartState, isBroken: boolean): OfferedVerb[] {
+  if (state === 'stopped') return ['start'];
+  if (state === 'paused') return ['resume', 'kill'];
+  if (isBroken) return ['mend'];
+  return [
+    ...groups.process,
+    ...(name.startsWith('redis-') ? groups.data : []),
+    ...(behindProxy.includes(name) ? groups.network : []),
+    ...(/^api-\d+$/.test(name) ? groups.inside : []),
+  ];
+}
+
+/** What a server is called that has ended: by what was done to it, or `ended` by itself. */
+export function endedBy(faults: readonly string[]): 'stopped' | 'killed' | 'ended' {
+  const states = faults.map((name) => faultWords(name).state);
+  const known = states.findLast((state) => state === 'stopped' || state === 'killed');
+  return known === 'stopped' || known === 'killed' ? known : 'ended';
+}
+
+/** From the top to the bottom, as a purchase goes. */
+const tiers: readonly RegExp[] = [
+  /^nginx$/,
+  /^api-/,
+  /^redis-(main|replica)|^sentinel/,
+  /^redis-\d+$|^zookeeper$|^rabbitmq$/,
+  /^mariadb$|^mysql$/,
+];
+
+export const tiersOf = (parts: readonly PartState[]): PartState[][] =>
+  tiers
+    .map((tier) => parts.filter(({ name }) => tier.test(name)))
+    .filter((tier) => tier.length > 0);

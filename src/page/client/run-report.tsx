@@ -11,7 +11,7 @@ import type { RaceView } from './play-model.ts';
 import type { Prediction } from './predictions.ts';
 import { ProofOfRace } from './proof.tsx';
 import { type RunView, seenVerdict } from './run-model.ts';
-import { costTexts } from './sentences.ts';
+import { costTexts } from './sentences.tsx';
 import { ladder, language, page } from './texts.ts';
 
 type RunVerdict = NonNullable<RunView['verdict']>;

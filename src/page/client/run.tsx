@@ -6,7 +6,6 @@ import { Before } from './begin-run.tsx';
 import { drillRows, famousRace } from './built-rows.ts';
 import { Charts } from './charts.tsx';
 import { cursor, saveRun } from './event-log.ts';
-import { Feed } from './feed.tsx';
 import { Lanes } from './lanes.tsx';
 import { msOf, type RaceView } from './play-model.ts';
 import { predictions } from './predictions.ts';
@@ -16,7 +15,7 @@ import { JudgedRaceCard, JudgedRun, RaceChip, RunChip, RunTables } from './run-r
 import { Counts, EndLoad, Locks, Quorum, Servers } from './sale.tsx';
 import { PlayedScores } from './scoreboard.tsx';
 import { Scrubber, ThePast } from './scrubber.tsx';
-import { toldSentence } from './sentences.ts';
+import { Feed, toldSentence } from './sentences.tsx';
 import {
   beginRun,
   go,

@@ -12,8 +12,17 @@ import type { Bilingual } from '../../lab/stage/result.ts';
 import { isBusy, send } from './api.ts';
 import { ladderRow } from './built-rows.ts';
 import { stepOf } from './controls.tsx';
-import { endedBy, type OfferedVerb, offeredVerbs, tiersOf } from './hand-verbs.ts';
-import { brokenNames, type LocksView, lockId, mayOutlastLease, type RunView } from './run-model.ts';
+import {
+  brokenNames,
+  endedBy,
+  type LocksView,
+  lockId,
+  mayOutlastLease,
+  type OfferedVerb,
+  offeredVerbs,
+  type RunView,
+  tiersOf,
+} from './run-model.ts';
 import { isEnding } from './store.ts';
 import { language, page } from './texts.ts';
 

@@ -4,9 +4,8 @@ import { brokenText, faultTitle, mendedText } from '../../lab/play/fault-choices
 import type { LaneName, OutcomeSeen } from '../../lab/play/outcomes.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { PartState, Reading } from '../../lab/stage/events.ts';
-import type { OfferedVerb } from './hand-verbs.ts';
 import type { Wait } from './play-model.ts';
-import type { Bar } from './run-series.ts';
+import type { Bar, OfferedVerb } from './run-model.ts';
 
 const count = (number: number, noun: string): string =>
   `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;

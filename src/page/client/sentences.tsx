@@ -1,7 +1,9 @@
-/** The sentences of what happened: of a row of lanes, and of an event of a run. */
+/** The sentences of what happened: of a row of lanes, of an event of a run, and all in order. */
+import type { ComponentChildren } from 'preact';
 import { placeWords } from '../../lab/play/place-words.ts';
 import { markText } from '../../lab/report/fault-words.ts';
 import { costSentences } from '../../lab/report/verdict-words.ts';
+import type { StageEvent } from '../../lab/stage/events.ts';
 import { instanceAt } from '../../lab/stage/place.ts';
 import { textIn } from '../../lab/stage/result.ts';
 import type { Row, Wait } from './play-model.ts';
@@ -86,3 +88,29 @@ export function costTexts({ verdict }: RunView): string[] {
   const counted = loads.length > 0 || injected > 0 ? [page.value.faultCount(injected)] : [];
   return [...counted, ...costSentences(loads, language.value)];
 }
+
+interface Entry {
+  readonly kind: string;
+  readonly seconds: string;
+  readonly sentence: ComponentChildren;
+  readonly evidence: readonly StageEvent[];
+}
+
+/** One plain sentence for each thing that happened, with the events that prove it behind a click. */
+export const Feed = ({ isOpen, entries }: { isOpen: boolean; entries: readonly Entry[] }) => (
+  <details class="feed" open={isOpen}>
+    <summary>{page.value.words.feed}</summary>
+    <ol>
+      {entries.map(({ kind, seconds, sentence, evidence }, index) => (
+        <li key={index} data-told={kind}>
+          <details>
+            <summary>
+              <small>{seconds} s</small> {sentence}
+            </summary>
+            <pre class="code">{evidence.map((event) => `${JSON.stringify(event)}\n`).join('')}</pre>
+          </details>
+        </li>
+      ))}
+    </ol>
+  </details>
+);
