@@ -1,8 +1,8 @@
 /** The stream of a feed, without a browser. */
 import { Hono } from 'hono';
 import { expect, onTestFinished, test } from 'vitest';
-import { Feed } from '../../src/page/server/feed.ts';
 import { eventStream } from '../../src/page/server/play-routes.ts';
+import { Feed } from '../../src/page/server/plays.ts';
 
 /** What the stream says first. */
 async function firstText(feed: Feed, query: string, lastEventId?: string): Promise<string> {

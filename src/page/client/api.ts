@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { StageEvent } from '../../lab/stage/events.ts';
-import type { FeedPlace } from '../server/feed.ts';
+import type { FeedPlace } from '../server/plays.ts';
 import type { RoomNow } from '../server/room.ts';
 
 export type Connection = 'entering' | 'open' | 'lost' | 'no-key' | 'no-code' | 'recorded';

@@ -5,8 +5,7 @@ import { z } from 'zod';
 import { choicesIn, laneNames, lettersMax } from '../../lab/play/letters.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { isRungName } from '../../service/ladder/rungs.ts';
-import type { Feed, FeedPlace } from './feed.ts';
-import type { NewPlay, Plays } from './plays.ts';
+import type { Feed, FeedPlace, NewPlay, Plays } from './plays.ts';
 import type { Env } from './site.ts';
 
 export const Rung = z.string().refine(isRungName);
