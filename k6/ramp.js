@@ -11,11 +11,10 @@
 //   RATE=1500 SECONDS=60 P99_MS=100 npm run k6 -- k6/ramp.js
 // Settings: RATE (users a second at the end), SECONDS, RUNG, WORK_MS, ANSWER_SECONDS, AVAILABILITY,
 //   and those of every script: docs/load-testing.md.
-import exec from 'k6/execution';
-import { iterations } from './lib/iterations.js';
-import { keptParts, partLines, risesLine } from './lib/latency.js';
+import { iterations, partNow } from './lib/iterations.js';
+import { partLines, risesLine } from './lib/latency.js';
 import { changingArrivals, judgedOptions } from './lib/options.js';
-import { availabilityThresholds, judge } from './lib/promises.js';
+import { judge } from './lib/promises.js';
 import { buy, putOnSale } from './lib/sale.js';
 import { loadSeconds, positive } from './lib/settings.js';
 import { summaryOf } from './lib/summary.js';
@@ -31,15 +30,13 @@ const rates = parts.map((_, index) => `${rateAfter(index)} to ${rateAfter(index 
 
 const ramp = changingArrivals(firstRate, [{ rate, seconds }]);
 prepareTokens(plan.iterations);
-export const options = judgedOptions({ ramp }, plan, {
-  more: { ...availabilityThresholds, ...keptParts(parts) },
-});
+export const options = judgedOptions({ ramp }, plan, { parts });
 
 const everybody = plan.iterations;
 export const setup = () => putOnSale({ title: 'k6 ramp', stock: everybody, buyers: everybody });
 
 export default iterations(everybody, (sale, arrival) => {
-  const part = parts[Math.min(parts.length - 1, Math.floor(exec.scenario.progress * parts.length))];
+  const part = partNow(parts);
   buy(sale, arrival + 1, () => ({ part }));
 });
 

@@ -13,9 +13,9 @@
 // Settings: RATE (users a second), SECONDS, USERS (of each voucher), RUNG, WORK_MS, ANSWER_SECONDS,
 //   AVAILABILITY, and those of every script: docs/load-testing.md.
 import { iterations } from './lib/iterations.js';
-import { asFastLine, keptParts, partLines } from './lib/latency.js';
+import { asFastLine, partLines } from './lib/latency.js';
 import { arrivals, judgedOptions } from './lib/options.js';
-import { availabilityThresholds, judge, safetyPromises } from './lib/promises.js';
+import { judge, safetyPromises } from './lib/promises.js';
 import { buyAtOnce, putOnSale } from './lib/sale.js';
 import { loadSeconds, positive, problems } from './lib/settings.js';
 import { summaryOf } from './lib/summary.js';
@@ -43,7 +43,7 @@ prepareTokens(usersEach);
 export const options = judgedOptions(
   { soak: arrivals({ rate, milliseconds: seconds * 1000 }) },
   plan,
-  { vouchers, promises, more: { ...availabilityThresholds, ...keptParts(parts) } },
+  { vouchers, promises, parts },
 );
 
 export const setup = () => putOnSale({ title: 'k6 soak', stock, buyers: stock, vouchers });

@@ -10,11 +10,10 @@
 //   RUNG=redis-reentrant RATE=100 npm run k6 -- k6/spike.js
 // Settings: RATE (users a second in the spike), SECONDS (a third of it is the spike), RUNG,
 //   WORK_MS, ANSWER_SECONDS, AVAILABILITY, and those of every script: docs/load-testing.md.
-import exec from 'k6/execution';
-import { iterations } from './lib/iterations.js';
-import { asFastLine, keptParts, partLines } from './lib/latency.js';
+import { iterations, partNow } from './lib/iterations.js';
+import { asFastLine, partLines } from './lib/latency.js';
 import { changingArrivals, judgedOptions } from './lib/options.js';
-import { availabilityThresholds, judge } from './lib/promises.js';
+import { judge } from './lib/promises.js';
 import { buy, putOnSale } from './lib/sale.js';
 import { loadSeconds, positive } from './lib/settings.js';
 import { summaryOf } from './lib/summary.js';
@@ -38,15 +37,13 @@ const spike = changingArrivals(calmRate, [
   { rate: calmRate, seconds },
 ]);
 prepareTokens(plan.iterations);
-export const options = judgedOptions({ spike }, plan, {
-  more: { ...availabilityThresholds, ...keptParts(parts) },
-});
+export const options = judgedOptions({ spike }, plan, { parts });
 
 const everybody = plan.iterations;
 export const setup = () => putOnSale({ title: 'k6 spike', stock: everybody, buyers: everybody });
 
 export default iterations(everybody, (sale, arrival) => {
-  const part = parts[Math.min(2, Math.floor(exec.scenario.progress * 3))];
+  const part = partNow(parts);
   buy(sale, arrival + 1, () => ({ part }));
 });
 

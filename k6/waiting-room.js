@@ -15,9 +15,9 @@
 //   docs/load-testing.md.
 import { Trend } from 'k6/metrics';
 import { iterations } from './lib/iterations.js';
-import { asFastLine, keptParts, partLines, trendLines } from './lib/latency.js';
+import { asFastLine, partLines, trendLines } from './lib/latency.js';
 import { arrivals, judgedOptions } from './lib/options.js';
-import { availabilityThresholds, judge } from './lib/promises.js';
+import { judge } from './lib/promises.js';
 import { buy, putOnSale, waitForPass } from './lib/sale.js';
 import { loadSeconds, number, positive } from './lib/settings.js';
 import { summaryOf } from './lib/summary.js';
@@ -43,9 +43,7 @@ const scenarios = {
   rush: { ...part('rush', rate, rushUsers), startTime: `${seconds + 1}s` },
 };
 prepareTokens(plan.iterations);
-export const options = judgedOptions(scenarios, plan, {
-  more: { ...availabilityThresholds, ...keptParts(parts) },
-});
+export const options = judgedOptions(scenarios, plan, { parts });
 const waited = new Trend('waited', true);
 
 export const setup = () =>

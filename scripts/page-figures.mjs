@@ -3,8 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { begin, withPage } from './page-browser.mjs';
-import { percentile } from './percentile.mjs';
+import { begin, percentile, withPage } from './page-browser.mjs';
 import './on-node.mjs';
 
 const rounds = 12;

@@ -1,8 +1,7 @@
 // Thirty learners in a room, each with a client of its own, who think 1 to 2 s before each step.
 // The instructor's page is open in Chromium. Usage: npm run room-figures [-- seconds]
 // Exit code: 1 when a step is slower than its limit, a verdict is not as expected, or a 31st joins.
-import { withPage } from './page-browser.mjs';
-import { percentile } from './percentile.mjs';
+import { percentile, withPage } from './page-browser.mjs';
 import './on-node.mjs';
 
 const seconds = Number(process.argv[2] ?? 60);

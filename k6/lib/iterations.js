@@ -21,3 +21,7 @@ export const iterations = (planned, work) => (sale) => {
   moment.add(Date.now());
   ended.add(1);
 };
+
+/** The one of these parts, each as long as the others, in which the load is now. */
+export const partNow = (parts) =>
+  parts[Math.min(parts.length - 1, Math.floor(exec.scenario.progress * parts.length))];

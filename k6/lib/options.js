@@ -1,5 +1,5 @@
 // What the options of every script have in common.
-import { keptRequests, latencyFigures, latencyThresholds } from './latency.js';
+import { keptParts, keptRequests, latencyFigures, latencyThresholds } from './latency.js';
 import { measuredThresholds } from './measured.js';
 import {
   availabilityThresholds,
@@ -46,13 +46,18 @@ export const lastAnswerSeconds = (requestsInARow = 1) => requestsInARow * answer
 const refused = { executor: 'shared-iterations', exec: 'teardown', vus: 1, iterations: 1 };
 
 /**
- * `plan` is that of lib/measured.js; the summary needs the same one. `more` are the thresholds
- * beside the promises of safety.
+ * `plan` is that of lib/measured.js; the summary needs the same one. Of each of `parts` the
+ * latencies are kept. `more` are the thresholds beside the promises of safety.
  */
 export const judgedOptions = (
   scenarios,
   plan,
-  { vouchers = 1, promises = safetyPromises(vouchers), more = availabilityThresholds } = {},
+  {
+    vouchers = 1,
+    promises = safetyPromises(vouchers),
+    parts = [],
+    more = availabilityThresholds,
+  } = {},
 ) => ({
   scenarios: problems.length > 0 ? { refused } : scenarios,
   thresholds: {
@@ -60,6 +65,7 @@ export const judgedOptions = (
     ...measuredThresholds(plan),
     ...latencyThresholds,
     ...keptRequests(Object.keys(scenarios)),
+    ...keptParts(parts),
     ...more,
   },
   summaryTrendStats: latencyFigures,

@@ -73,12 +73,15 @@ export async function tellPrediction(rung: string, outcome: string): Promise<voi
   if (isLearner.value) await askQuietly('/api/predictions', { rung, outcome });
 }
 
-/** A request beside what the viewer does: it blocks no key, and a refusal is not his problem. */
+/** Beside what the viewer does: it blocks no key, and a refusal is not his problem. */
 export async function askQuietly<Answer>(path: string, body: object): Promise<Answer | null> {
-  const headers = { 'content-type': 'application/json' };
-  const request = { method: 'POST', headers, body: JSON.stringify(body) };
-  const answer = await fetch(path, request).catch(() => null);
+  const answer = await request('POST', path, body).catch(() => null);
   return answer?.ok ? ((await answer.json()) as Answer) : null;
+}
+
+function request(method: 'POST' | 'DELETE', path: string, body: object): Promise<Response> {
+  const headers = { 'content-type': 'application/json' };
+  return fetch(path, { method, headers, body: JSON.stringify(body) });
 }
 
 /** @returns null when it was refused: `problem` says why */
@@ -89,8 +92,7 @@ export async function send<Answer>(
 ): Promise<Answer | null> {
   isBusy.value = true;
   try {
-    const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(path, { method, headers, body: JSON.stringify(body) });
+    const answer = await request(method, path, body);
     const data = (await answer.json()) as Answer & Problem;
     problem.value = answer.ok ? null : data;
     return answer.ok ? data : null;

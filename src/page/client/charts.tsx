@@ -3,7 +3,15 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { useWidth } from './lanes.tsx';
-import { type Bar, marksOf, type RunView, runSeries, type Series } from './run-model.ts';
+import {
+  type Bar,
+  type Column,
+  type LoadSeries,
+  marksOf,
+  type RunView,
+  runSeries,
+  type Series,
+} from './run-model.ts';
 import { page } from './texts.ts';
 
 const barHeight = 30;
@@ -86,50 +94,38 @@ function StateBar({ bar, x }: { bar: Bar; x: (second: number) => number }) {
 }
 
 const stacked = uPlot.paths.bars?.({ align: 1, size: [0.94, Number.POSITIVE_INFINITY] });
+
 /** Stacked: the bars of a later column cover the lower part of those before it. */
 function Answers({ series: { seconds, accepted, refused, unknown }, width }: PlotProps) {
-  const all = accepted.map((value, at) =>
-    value === null ? null : none(value) + none(refused[at]) + none(unknown[at]),
-  );
-  const told = accepted.map((value, at) =>
-    value === null ? null : none(value) + none(refused[at]),
-  );
-  const columns = [seconds, all, told, accepted].map((column) => [...column]) as Columns;
-  const bars = (label: string, name: string, own: Series['accepted']): uPlot.Series => ({
+  const withAll = (...others: readonly Column[]): Column =>
+    accepted.map((value, at) =>
+      value === null ? null : others.reduce((sum, other) => sum + none(other[at]), value),
+    );
+  const { words } = page.value;
+  const bars = (label: string, name: string, own: Column): uPlot.Series => ({
     ...{ label, fill: colour(name), stroke: colour(name), width: 0, points: { show: false } },
     ...(stacked && { paths: stacked }),
-    value: (_, __, ___, at) => (at === null ? '–' : String(own[at] ?? '–')),
+    value: toldOf(own),
   });
-  const { words } = page.value;
-  const options = (): Options => ({
-    ...common,
-    scales: { x: time, y: { range: (_, __, max) => [0, Math.max(1, none(max) * 1.08)] } },
-    axes: axes({ label: words.answersPerSecond }),
+  const chart = (): Chart => ({
+    ...{ x: time, y: fromZero, axis: { label: words.answersPerSecond } },
     series: [
-      { label: words.second },
       bars(words.unknown, 'unknown', unknown),
       bars(words.refused, 'wait', refused),
       bars(words.accepted, 'held', accepted),
     ],
   });
-  return <Plot {...{ options, columns, width }} height={220} />;
+  const drawn = [seconds, withAll(refused, unknown), withAll(refused), accepted];
+  const columns = drawn.map((column) => [...column]) as Columns;
+  return <Plot {...{ chart, columns, width }} height={220} />;
 }
 
 function Latency({ series: { seconds, p99Ms }, width }: PlotProps) {
-  const columns = [[...seconds], [...p99Ms]] as Columns;
-  const options = (): Options => ({
-    ...latencyOptions(),
-    series: [
-      { label: page.value.words.second },
-      {
-        ...{ label: 'p99', stroke: colour('blue'), width: 3 },
-        points: { show: true, size: 6, fill: colour('blue') },
-        ...(stepped && { paths: stepped }),
-        value: (_, value) => (value === null ? '–' : shortMs(Math.round(value))),
-      },
-    ],
-  });
-  return <Plot {...{ options, columns, width }} height={180} />;
+  const chart = () => {
+    const points = { show: true, size: 6, fill: colour('blue') };
+    return latencyChart(time, [{ ...lineOf('p99', lines[0], roundMs), points }]);
+  };
+  return <Plot {...{ chart, columns: [[...seconds], [...p99Ms]], width }} height={180} />;
 }
 
 /** Colour and dash: a line is known without its colour. */
@@ -139,51 +135,34 @@ const lines = [
 ] as const;
 type Line = (typeof lines)[number];
 
-function lineOf(label: string, { name, dash }: Line, textOf: (value: number) => string) {
-  return {
-    ...{ label, stroke: colour(name), width: 3, dash: [...dash], points: { show: false } },
-    ...(stepped && { paths: stepped }),
-    value: (_: uPlot, value: number | null) => (value === null ? '–' : textOf(value)),
-  };
-}
+const stepped = uPlot.paths.stepped?.({ align: 1 });
+
+const lineOf = (label: string, { name, dash }: Line, textOf: (value: number) => string) => ({
+  ...{ label, stroke: colour(name), width: 3, dash: [...dash], points: { show: false } },
+  ...(stepped && { paths: stepped }),
+  value: (_: uPlot, value: number | null) => (value === null ? '–' : textOf(value)),
+});
 
 /** A step is as long as its second: the last one, too. */
-function untilTheEnd(
-  seconds: readonly number[],
-  columns: readonly (readonly (number | null)[])[],
-): Columns {
-  const all = columns.map((column) => [...column, column.at(-1) ?? null]);
-  return [[...seconds, seconds.length], ...all] as Columns;
-}
+const untilTheEnd = (seconds: readonly number[], columns: readonly Column[]): Columns => [
+  [...seconds, seconds.length],
+  ...columns.map((column) => [...column, column.at(-1) ?? null]),
+];
 
 /** What each rung sold in a second, and how long its buyers waited. */
-export function Compared({ series: { seconds, byLoad }, width }: PlotProps) {
-  const { words } = page.value;
-  const drawn = byLoad.slice(0, lines.length).map((load, index) => ({
-    ...load,
-    line: lines[index] ?? lines[0],
-  }));
-  const sold = untilTheEnd(
-    seconds,
-    drawn.map(({ accepted }) => accepted),
-  );
-  const waited = untilTheEnd(
-    seconds,
-    drawn.map(({ p99Ms }) => p99Ms),
-  );
-  const soldOptions = (): Options => ({
-    ...common,
-    scales: { x: stepsTime, y: { range: (_, __, max) => [0, Math.max(1, none(max) * 1.08)] } },
-    axes: axes({ label: words.salesPerSecond }),
-    series: [{ label: words.second }, ...drawn.map(({ name, line }) => lineOf(name, line, String))],
+function Compared({ series: { seconds, byLoad }, width }: PlotProps) {
+  const drawn = byLoad
+    .slice(0, lines.length)
+    .map((load, index) => ({ ...load, line: lines[index] ?? lines[0] }));
+  const linesOf = (textOf: (value: number) => string) =>
+    drawn.map(({ name, line }) => lineOf(name, line, textOf));
+  const columnsOf = (column: (load: LoadSeries) => Column) =>
+    untilTheEnd(seconds, drawn.map(column));
+  const sold = (): Chart => ({
+    ...{ x: stepsTime, y: fromZero, axis: { label: page.value.words.salesPerSecond } },
+    series: linesOf(String),
   });
-  const waitedOptions = (): Options => ({
-    ...latencyOptions(stepsTime),
-    series: [
-      { label: words.second },
-      ...drawn.map(({ name, line }) => lineOf(name, line, (ms) => shortMs(Math.round(ms)))),
-    ],
-  });
+  const waited = () => latencyChart(stepsTime, linesOf(roundMs));
   return (
     <div data-compared>
       <p class="legend">
@@ -193,8 +172,13 @@ export function Compared({ series: { seconds, byLoad }, width }: PlotProps) {
           </span>
         ))}
       </p>
-      <Plot options={soldOptions} columns={sold} {...{ width }} height={200} />
-      <Plot options={waitedOptions} columns={waited} {...{ width }} height={180} />
+      <Plot
+        chart={sold}
+        columns={columnsOf(({ accepted }) => accepted)}
+        {...{ width }}
+        height={200}
+      />
+      <Plot chart={waited} columns={columnsOf(({ p99Ms }) => p99Ms)} {...{ width }} height={180} />
     </div>
   );
 }
@@ -203,8 +187,7 @@ const laneHeight = 34;
 const laneShare = 0.85;
 
 /** The share of the busiest second, one lane above the other. */
-export function ByInstance({ series: { seconds, byInstance }, width }: PlotProps) {
-  const { words } = page.value;
+function ByInstance({ series: { seconds, byInstance }, width }: PlotProps) {
   const names = byInstance.map(({ name }) => name);
   const most = Math.max(1, ...byInstance.flatMap(({ sold }) => sold.map(none)));
   const laneOf = (index: number) => names.length - 1 - index;
@@ -214,28 +197,23 @@ export function ByInstance({ series: { seconds, byInstance }, width }: PlotProps
       sold.map((value) => (value === null ? null : laneOf(index) + (laneShare * value) / most)),
     ),
   );
-  const options = (): Options => ({
-    ...common,
-    scales: { x: stepsTime, y: { range: () => [0, names.length] } },
-    axes: axes({
-      label: words.byInstance,
+  const chart = (): Chart => ({
+    ...{ x: stepsTime, y: { range: () => [0, names.length] } },
+    axis: {
+      label: page.value.words.byInstance,
       splits: () => names.map((_, index) => laneOf(index) + laneShare / 2),
       values: () => names,
       grid: { show: false },
-    }),
-    series: [
-      { label: words.second },
-      ...byInstance.map(({ name, sold }, index) => ({
-        ...{ label: name, fill: colour('blue'), stroke: colour('blue'), width: 0 },
-        ...{ points: { show: false }, fillTo: laneOf(index) },
-        ...(stepped && { paths: stepped }),
-        value: (_: uPlot, __: unknown, ___: unknown, at: number | null) =>
-          at === null ? '–' : String(sold[at] ?? '–'),
-      })),
-    ],
+    },
+    series: byInstance.map(({ name, sold }, index) => ({
+      ...{ label: name, fill: colour('blue'), stroke: colour('blue'), width: 0 },
+      ...{ points: { show: false }, fillTo: laneOf(index) },
+      ...(stepped && { paths: stepped }),
+      value: toldOf(sold),
+    })),
   });
   const height = names.length * laneHeight + 50;
-  return <Plot key={names.join()} {...{ options, columns, width, height }} />;
+  return <Plot key={names.join()} {...{ chart, columns, width, height }} />;
 }
 
 /** Left of every chart, so that one second is one place in all of them. */
@@ -244,18 +222,24 @@ const right = 20;
 
 const colour = (name: string): string =>
   getComputedStyle(document.body).getPropertyValue(`--${name}`).trim();
+
 interface PlotProps {
   readonly series: Series;
   readonly width: number;
 }
 
-const font = '15px system-ui, sans-serif';
-
 type Columns = uPlot.AlignedData;
-type Options = Omit<uPlot.Options, 'width' | 'height'>;
+
+interface Chart {
+  readonly x: uPlot.Scale;
+  readonly y: uPlot.Scale;
+  readonly axis: uPlot.Axis;
+  readonly series: readonly uPlot.Series[];
+}
 
 interface PlotCanvas {
-  readonly options: () => Options;
+  /** In the colours and words of now. */
+  readonly chart: () => Chart;
   readonly columns: Columns;
   readonly width: number;
   readonly height: number;
@@ -271,11 +255,11 @@ function drawInTurn(chart: object, draw: () => void): void {
 }
 
 function drawNext(): void {
-  for (const [chart, draw] of waiting) {
-    waiting.delete(chart);
-    draw();
-    break;
-  }
+  const [next] = waiting;
+  if (!next) return;
+  const [chart, draw] = next;
+  waiting.delete(chart);
+  draw();
   if (waiting.size > 0) requestAnimationFrame(drawNext);
 }
 
@@ -291,8 +275,9 @@ function Plot(plotted: PlotCanvas) {
     const dark = matchMedia('(prefers-color-scheme: dark)');
     const make = () => {
       plot.current?.destroy();
-      const { options, columns, ...size } = now.current;
-      if (box.current) plot.current = new uPlot({ ...options(), ...size }, columns, box.current);
+      const { chart, columns, ...size } = now.current;
+      const options = { ...optionsOf(chart()), ...size };
+      if (box.current) plot.current = new uPlot(options, columns, box.current);
     };
     make();
     dark.addEventListener('change', make);
@@ -307,6 +292,16 @@ function Plot(plotted: PlotCanvas) {
   return <div ref={box} />;
 }
 
+const optionsOf = ({ x, y, axis, series }: Chart): Omit<uPlot.Options, 'width' | 'height'> => ({
+  padding: [12, right, 0, 0], // Above: half of a label that stands at the end of its scale.
+  cursor: { sync: { key: 'run' }, drag: { x: false, y: false }, points: { show: false } },
+  scales: { x, y },
+  axes: axes(axis),
+  series: [{ label: page.value.words.second }, ...series],
+});
+
+const font = '15px system-ui, sans-serif';
+
 function axes(y: uPlot.Axis): uPlot.Axis[] {
   const own = {
     ...{ stroke: colour('dim'), font, labelFont: font, labelSize: 22 },
@@ -319,42 +314,39 @@ function axes(y: uPlot.Axis): uPlot.Axis[] {
   ];
 }
 
-/** Above: half of a label that stands at the end of its scale. */
-const common: Pick<uPlot.Options, 'padding' | 'cursor'> = {
-  padding: [12, right, 0, 0],
-  cursor: { sync: { key: 'run' }, drag: { x: false, y: false }, points: { show: false } },
-};
+const none = (value: number | null | undefined): number => value ?? 0;
+
 /** From 0, and never shorter than what is drawn above. */
 const time: uPlot.Scale = {
   time: false,
-  range: (_, __, max) => [0, Math.max(1, (max ?? 0) + 1)],
+  range: (_, __, max) => [0, Math.max(1, none(max) + 1)],
 };
 
 /** Of columns whose last step has its own end. */
-const stepsTime: uPlot.Scale = {
-  time: false,
-  range: (_, __, max) => [0, Math.max(1, max ?? 0)],
-};
+const stepsTime: uPlot.Scale = { time: false, range: (_, __, max) => [0, Math.max(1, none(max))] };
 
-const none = (value: number | null | undefined): number => value ?? 0;
+const fromZero: uPlot.Scale = { range: (_, __, max) => [0, Math.max(1, none(max) * 1.08)] };
 
-const stepped = uPlot.paths.stepped?.({ align: 1 });
+/** What the legend says of the second that is pointed at. */
+const toldOf =
+  (own: Column): uPlot.Series.Value =>
+  (_, __, ___, at) =>
+    at === null ? '–' : String(own[at] ?? '–');
 
 const shortMs = (ms: number): string => (ms >= 1_000 ? `${ms / 1_000} s` : `${ms} ms`);
+const roundMs = (ms: number): string => shortMs(Math.round(ms));
 
 /** Milliseconds, on a scale where ten times as long is one step. */
-const latencyOptions = (x = time): Omit<Options, 'series'> => ({
-  ...common,
-  scales: {
-    x,
-    y: {
-      distr: 3,
-      range: (_, min, max) => [Math.min(1, none(min) || 1), Math.max(1_000, none(max) * 1.5)],
-    },
+const latencyChart = (x: uPlot.Scale, series: Chart['series']): Chart => ({
+  x,
+  y: {
+    distr: 3,
+    range: (_, min, max) => [Math.min(1, none(min) || 1), Math.max(1_000, none(max) * 1.5)],
   },
-  axes: axes({
+  axis: {
     label: page.value.words.p99,
     splits: () => [1, 10, 100, 1_000, 10_000],
     values: (_, splits) => splits.map(shortMs),
-  }),
+  },
+  series,
 });

@@ -70,11 +70,11 @@ function Shown({ wanted }: { wanted: View }) {
   if (wanted.is === 'nowhere') return <Signpost title={noPage}>{noPageIs(wanted.path)}</Signpost>;
   if (isLearner.value && !['ladder', 'race'].includes(wanted.is))
     return <Signpost title={instructors}>{instructorsIs}</Signpost>;
-  if (wanted.is === 'room') return <Room />;
+  if (wanted.is === 'race') return <Race wanted={wanted} />;
+  if (wanted.is === 'run') return <Run wanted={wanted} />;
   if (wanted.is === 'ladder') return <Ladder chapter={wanted.chapter} />;
-  if (wanted.is === 'drills') return <Drills />;
-  if (wanted.is === 'scoreboard') return <Scoreboard />;
-  return wanted.is === 'run' ? <Run wanted={wanted} /> : <Race wanted={wanted} />;
+  if (wanted.is === 'room') return <Room />;
+  return wanted.is === 'drills' ? <Drills /> : <Scoreboard />;
 }
 
 /** To a learner, until it is opened again. */

@@ -30,11 +30,11 @@ export type RunAddress =
       readonly minutes: number;
       readonly seed: number;
     };
+/** Those that are their name. */
+const plainViews = ['drills', 'scoreboard', 'room'] as const;
 export type View =
   | { readonly is: 'ladder'; readonly chapter: number }
-  | { readonly is: 'drills' }
-  | { readonly is: 'scoreboard' }
-  | { readonly is: 'room' }
+  | { readonly is: (typeof plainViews)[number] }
   | { readonly is: 'nowhere'; readonly path: string }
   | ({ readonly is: 'run' } & RunAddress)
   | ({ readonly is: 'race' } & PlayAddress);
@@ -63,12 +63,9 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
     const minutes = Number(asked.get('minutes') ?? 0.5) || 0.5;
     return { is: 'run', of: 'drill', drill, minutes, seed: Number(asked.get('seed') ?? 1) || 1 };
   }
-  if (pathname === '/break') {
-    return { is: 'run', ...breakAt(asked) };
-  }
-  if (pathname === '/drills') return { is: 'drills' };
-  if (pathname === '/room') return { is: 'room' };
-  if (pathname === '/scoreboard') return { is: 'scoreboard' };
+  if (pathname === '/break') return { is: 'run', ...breakAt(asked) };
+  const plain = plainViews.find((each) => pathname === `/${each}`);
+  if (plain) return { is: plain };
   const chapter = /^\/(?:ladder(?:\/([1-6]))?)?$/.exec(pathname);
   if (!chapter) return { is: 'nowhere', path: pathname };
   return { is: 'ladder', chapter: Number(chapter[1] ?? 2) };
@@ -76,11 +73,9 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
 
 export function addressOf(wanted: View): string {
   if (wanted.is === 'ladder') return `/ladder/${wanted.chapter}`;
-  if (wanted.is === 'drills') return '/drills';
-  if (wanted.is === 'room') return '/room';
   if (wanted.is === 'nowhere') return wanted.path;
-  if (wanted.is === 'scoreboard') return '/scoreboard';
   if (wanted.is === 'run') return addressOfRun(wanted);
+  if (wanted.is !== 'race') return `/${wanted.is}`;
   const { rung, choices, lanes, stopsEverywhere } = wanted;
   const asked = [
     ...(choices ? [`do=${choices}`] : []),

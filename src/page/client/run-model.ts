@@ -179,7 +179,7 @@ export function momentsOf(
   return [...faults, ...steps, ...judged].sort((one, other) => one.atMs - other.atMs);
 }
 
-type Column = readonly (number | null)[];
+export type Column = readonly (number | null)[];
 
 /** Each column has one value for each second; null when there was no load, or no answer. */
 export interface Series {
@@ -195,7 +195,7 @@ export interface Series {
   readonly endSecond: number;
 }
 
-interface LoadSeries {
+export interface LoadSeries {
   readonly name: string;
   readonly accepted: Column;
   readonly p99Ms: Column;
