@@ -74,39 +74,32 @@ interface RunProps {
 }
 
 function Head({ wanted, race, run }: RunProps) {
-  if (wanted.of === 'race') {
-    const title = race?.title ?? famousRace(wanted.race)?.title;
-    return (
-      <>
-        <div class="row wrap">
-          <h1>{wanted.race}</h1>
-          <b>{page.value.onRung(wanted.rung)}</b>
-          {race?.judged && <RaceChip judged={race.judged} />}
-        </div>
-        <small>{title?.[language.value]}</small>
-      </>
-    );
-  }
+  const isRace = wanted.of === 'race';
+  const about = aboutOf({ wanted, race, run });
   return (
     <>
       <div class="row wrap">
         <h1>{titleOf(wanted) || run?.experiment}</h1>
-        {run?.verdict && <RunChip verdict={run.verdict} />}
+        {isRace && <b>{page.value.onRung(wanted.rung)}</b>}
+        {isRace && race?.judged && <RaceChip judged={race.judged} />}
+        {!isRace && run?.verdict && <RunChip verdict={run.verdict} />}
       </div>
-      {wanted.of === 'drill' && (
-        <small>{(run?.about ?? drillAbout(wanted.drill))?.[language.value]}</small>
-      )}
+      {about && <small>{about[language.value]}</small>}
     </>
   );
 }
 
-const drillAbout = (name: string): Bilingual | undefined =>
-  drillRows.find((drill) => drill.name === name)?.about;
+function titleOf(wanted: RunAddress): string {
+  if (wanted.of === 'break') return page.value.breakOn([wanted.rung, wanted.beside ?? []].flat());
+  return wanted.of === 'race' ? wanted.race : wanted.drill;
+}
 
-const titleOf = (wanted: Exclude<RunAddress, { readonly of: 'race' }>): string =>
-  wanted.of === 'drill'
-    ? wanted.drill
-    : page.value.breakOn([wanted.rung, wanted.beside ?? []].flat());
+/** A load that somebody breaks says it in its title. */
+function aboutOf({ wanted, race, run }: RunProps): Bilingual | undefined {
+  if (wanted.of === 'break') return undefined;
+  if (wanted.of === 'race') return race?.title ?? famousRace(wanted.race)?.title;
+  return run?.about ?? drillRows.find(({ name }) => name === wanted.drill)?.about;
+}
 
 /** Of each rung, where its orders and its locks are. */
 function Sales({ run }: { run: RunView }) {

@@ -9,7 +9,7 @@ import {
   setRowWait,
 } from '../../lab/environment/database-root.ts';
 import { Lab } from '../../lab/environment/lab.ts';
-import { alone, type Work, withLab } from '../../lab/environment/session.ts';
+import { alone, withLab } from '../../lab/environment/session.ts';
 import { labError } from '../../lab/errors.ts';
 import { serveLanes } from '../../lab/play/judged-play.ts';
 import { laneNames } from '../../lab/play/letters.ts';
@@ -56,15 +56,14 @@ export class LabReservation {
   }
 
   #reserve(): Promise<LabSession> {
-    return new Promise((resolve, reject) => {
-      const givenBack = new Promise<void>((giveBack) => {
-        this.#giveBack = giveBack;
-      });
-      this.#left = this.#use(resolve, givenBack).finally(() => {
-        this.#session = undefined;
-      });
-      this.#left.catch(reject); // Once the session is there, `leave` tells it.
+    const session = Promise.withResolvers<LabSession>();
+    const givenBack = Promise.withResolvers<void>();
+    this.#giveBack = givenBack.resolve;
+    this.#left = this.#use(session.resolve, givenBack.promise).finally(() => {
+      this.#session = undefined;
     });
+    this.#left.catch(session.reject); // Once the session is there, `leave` tells it.
+    return session.promise;
   }
 
   async #use(ready: (session: LabSession) => void, givenBack: Promise<void>): Promise<void> {
@@ -72,23 +71,21 @@ export class LabReservation {
       await alone(this.#folder, async () => {}); // A command may be restarting the service.
       if (!Lab.running(this.#folder)) throw labError('LAB_NOT_RUNNING');
     }
-    const play: Work<void> = (lab, signal) => this.#play(lab, signal, ready, givenBack);
-    await withLab(this.#folder, () => {}, play);
-  }
-
-  async #play(
-    lab: Lab,
-    signal: AbortSignal,
-    ready: (session: LabSession) => void,
-    givenBack: Promise<void>,
-  ): Promise<void> {
-    const data = lab.dataFolder(lab.database);
-    signal.addEventListener('abort', () => this.#giveBack());
     const onStage = async (stage: Stage) => {
       await serveLanes(stage, laneNames.length);
-      ready({ stage, rowWaits: rowWaitsNow(lab) });
+      ready({ stage, rowWaits: rowWaitsNow(stage.lab) });
       await givenBack;
     };
+    await withLab(
+      this.#folder,
+      () => {},
+      (lab, signal) => this.#play(lab, signal, onStage),
+    );
+  }
+
+  async #play(lab: Lab, signal: AbortSignal, onStage: (stage: Stage) => Promise<void>) {
+    const data = lab.dataFolder(lab.database);
+    signal.addEventListener('abort', () => this.#giveBack());
     await asDatabaseRoot(data, (root) => setRowWait(root, thinkingSeconds));
     try {
       await withStage(lab, signal, onStage, emitter([this.#reader]));

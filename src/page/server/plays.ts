@@ -7,7 +7,7 @@ import { countOrders, type OrdersOfRung } from '../../lab/play/all-orders.ts';
 import { type JudgedPlay, judgedPlay, type PlayRequest } from '../../lab/play/judged-play.ts';
 import { actOf, choicesIn, hasFaults, lanesOf } from '../../lab/play/letters.ts';
 import { type Choice, ChoicePlay } from '../../lab/play/play.ts';
-import type { StageEvent } from '../../lab/stage/events.ts';
+import type { EventContent, StageEvent } from '../../lab/stage/events.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { LabReservation, type LabSession } from './lab-reservation.ts';
 
@@ -31,6 +31,11 @@ export class Feed {
     this.#events.push({ ...event, number: this.#last });
     if (this.#events.length > 2 * kept) this.#events.splice(0, kept);
     this.wake();
+  }
+
+  /** What happens now. */
+  tell(event: EventContent): void {
+    this.push({ ...event, number: 0, at: String(process.hrtime.bigint()) });
   }
 
   /** Its readers look again, also for what is no event. */
@@ -183,8 +188,7 @@ export class Plays {
   }
 
   #tellEnd({ feed }: Viewer, player: string, because: 'left' | 'failed'): void {
-    const at = String(process.hrtime.bigint());
-    if (player) feed.push({ kind: 'ended', because, player, number: 0, at });
+    if (player) feed.tell({ kind: 'ended', because, player });
   }
 
   /** @returns false when there is no such play. @throws LockstepError */

@@ -8,7 +8,7 @@ import { Lab } from '../../lab/environment/lab.ts';
 import { withLab } from '../../lab/environment/session.ts';
 import { labError } from '../../lab/errors.ts';
 import { type ExperimentPlan, writeReport } from '../../lab/report/experiment-report.ts';
-import type { EventContent, ReportAbout, StageEvent } from '../../lab/stage/events.ts';
+import type { ReportAbout, StageEvent } from '../../lab/stage/events.ts';
 import type { Bilingual } from '../../lab/stage/result.ts';
 import { play } from '../../lab/stage/runner.ts';
 import type { Feed, FeedPlace, Plays } from './plays.ts';
@@ -52,12 +52,12 @@ export class Runs {
     this.#going = going;
     try {
       await this.#plays.leaveFor(viewer);
-      await new Promise<void>((begun, failed) => {
-        going.ended = this.#run(planned, going, begun).finally(() => {
-          this.#going = undefined;
-        });
-        going.ended.catch(failed);
+      const begun = Promise.withResolvers<void>();
+      going.ended = this.#run(planned, going, begun.resolve).finally(() => {
+        this.#going = undefined;
       });
+      going.ended.catch(begun.reject);
+      await begun.promise;
     } catch (error) {
       this.#going = undefined;
       throw error;
@@ -83,8 +83,6 @@ export class Runs {
     { feed, stop }: Going,
     begun: () => void,
   ): Promise<void> {
-    const tell = (event: EventContent) =>
-      feed.push({ ...event, number: 0, at: String(process.hrtime.bigint()) });
     let hasBegun = false;
     const begin = () => {
       hasBegun = true;
@@ -92,11 +90,11 @@ export class Runs {
     };
     try {
       const report = await this.#played(planned, feed, stop.signal, begin);
-      tell({ kind: 'over', report });
+      feed.tell({ kind: 'over', report });
     } catch (error) {
       if (!hasBegun) throw error;
       console.error(error);
-      tell({ kind: 'over', because: error instanceof Error ? error.message : String(error) });
+      feed.tell({ kind: 'over', because: error instanceof Error ? error.message : String(error) });
     }
   }
 

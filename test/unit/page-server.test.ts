@@ -1,7 +1,9 @@
-/** A room without a server: who may join, and what is counted. */
-import { afterEach, expect, test, vi } from 'vitest';
+/** A room without a server: who may join, and what is counted. And the stream of a feed. */
+import { Hono } from 'hono';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { StageEvent } from '../../src/lab/stage/events.ts';
-import { Plays } from '../../src/page/server/plays.ts';
+import { eventStream } from '../../src/page/server/play-routes.ts';
+import { Feed, Plays } from '../../src/page/server/plays.ts';
 import { learnersMax, Room, Tally } from '../../src/page/server/room.ts';
 import { someFolder } from '../support/basics.ts';
 
@@ -60,4 +62,37 @@ test('the first prediction of a learner counts, and each play once', () => {
   expect(tally.all()).toEqual([
     { rung: 'redlock', predicted: { two: 1, A: 1 }, seen: { two: 1 }, broken: 1 },
   ]);
+});
+
+/** What the stream says first. */
+async function firstText(feed: Feed, query: string, lastEventId?: string): Promise<string> {
+  const app = new Hono().get('/', (c) => eventStream(c, feed, () => 'null'));
+  const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+  const { body } = await app.request(`/?feed=${feed.place.feed}&${query}`, { headers });
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  onTestFinished(() => reader.cancel());
+  let text = '';
+  while (!/^(id|event):/m.test(text)) text += new TextDecoder().decode((await reader.read()).value);
+  return text;
+}
+
+function feedOf(count: number): Feed {
+  const feed = new Feed();
+  for (let index = 0; index < count; index++)
+    feed.push({ kind: 'note', text: '', number: 0, at: '0' });
+  return feed;
+}
+
+const idsIn = (text: string) => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => id);
+
+test('a stream begins behind the event that the page has', async () => {
+  expect(idsIn(await firstText(feedOf(4), 'after=2'))).toEqual(['3', '4']);
+});
+
+test('a stream that comes back by itself begins behind its last event', async () => {
+  expect(idsIn(await firstText(feedOf(4), 'after=0', '3'))).toEqual(['4']);
+});
+
+test('a stream whose events are gone says where the feed is now', async () => {
+  expect(await firstText(feedOf(4), 'after=9')).toMatch(/event: gone\ndata: .*"last":4/);
 });
