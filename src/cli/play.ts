@@ -17,7 +17,7 @@ import { liveReader } from '../lab/report/live-lines.ts';
 import { resultText } from '../lab/report/result-text.ts';
 import { verdictWords } from '../lab/report/verdict-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
-import { countBy } from '../lab/stage/count-by.ts';
+import { countBy } from '../lab/stage/counts.ts';
 import type { StageEvent } from '../lab/stage/events.ts';
 import { type Bilingual, isAsExpected, textIn } from '../lab/stage/result.ts';
 import { play } from '../lab/stage/runner.ts';

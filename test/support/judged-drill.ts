@@ -2,10 +2,10 @@
 import { expect } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
-import type { Experiment } from '../../src/lab/stage/experiment.ts';
 import type { Result } from '../../src/lab/stage/result.ts';
 import { textIn } from '../../src/lab/stage/result.ts';
 import { play } from '../../src/lab/stage/runner.ts';
+import type { Experiment } from '../../src/lab/stage/stage.ts';
 
 /** On a busy machine it comes later than the drill allows. What never comes is no such reason. */
 const isLate = (reason: string): boolean =>

@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type FaultVerb, faults, verbs } from '../../src/lab/faults/faults.ts';
 import { type EventContent, emitter, type StageEvent } from '../../src/lab/stage/events.ts';
-import { tellSeconds } from '../../src/lab/stage/tell-seconds.ts';
+import { tellSeconds } from '../../src/lab/stage/runner.ts';
 import { Timeline } from '../../src/lab/stage/timeline.ts';
 import { fold } from '../../src/page/client/event-log.ts';
 import {

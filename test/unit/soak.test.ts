@@ -10,17 +10,17 @@ import {
   newCells,
   soakGaps,
 } from '../../src/lab/soak/soak.ts';
-import { soakFaultNames } from '../../src/lab/soak/soak-faults.ts';
-import { SoakSale, shortStock } from '../../src/lab/soak/soak-sale.ts';
 import {
   cellsOf,
   declaredCells,
   type PlannedFault,
   purchaseCheckpoints,
   Steering,
+  soakFaultNames,
   targets,
   workerCheckpoints,
-} from '../../src/lab/soak/steering.ts';
+} from '../../src/lab/soak/soak-faults.ts';
+import { SoakSale, shortStock } from '../../src/lab/soak/soak-sale.ts';
 import type { TableCell } from '../../src/lab/stage/result.ts';
 import { cellText } from '../../src/lab/stage/table.ts';
 import type { Purchase } from '../../src/lab/workload/steady-purchases.ts';

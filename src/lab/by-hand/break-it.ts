@@ -16,11 +16,10 @@ import {
 } from '../drills/audited.ts';
 import { phaseOf } from '../drills/phases.ts';
 import { answeredAt, isSale, longestGapBetweenMs } from '../drills/try-times.ts';
-import { sum } from '../drills/under-fire.ts';
+import { sum } from '../stage/counts.ts';
 import type { BuyerAnswer } from '../stage/events.ts';
-import type { Experiment } from '../stage/experiment.ts';
 import type { Bilingual, Judged, Table } from '../stage/result.ts';
-import type { Stage } from '../stage/stage.ts';
+import type { Experiment, Stage } from '../stage/stage.ts';
 import { type BreakChoice, rungsOf } from './break-choice.ts';
 import {
   type AnsweredSale,

@@ -13,6 +13,7 @@ import { isOutsider, outsiderNames, withOutsiders } from '../outsiders/with-outs
 import { playRace, raceSettings } from '../play/play-race.ts';
 import { type PlayedRace, raceVerdict } from '../play/race-verdict.ts';
 import { type RaceName, schedules } from '../play/schedules.ts';
+import { sum } from '../stage/counts.ts';
 import type { Judged, Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drillVerdict } from './audited.ts';
@@ -112,7 +113,7 @@ export function judgeHops(plays: readonly HopPlay[]): Judged {
   const reasonOf = ({ race }: HopPlay) =>
     `${race.race} on ${race.rung}: ${race.verdict}, and the ladder claims ${race.claim}; ${race.evidence}`;
   const isUnknown = ({ race }: HopPlay) => race.verdict === 'unknown';
-  const sum = (count: (hop: Hop) => number) => plays.reduce((all, { hop }) => all + count(hop), 0);
+  const count = (of: (hop: Hop) => number) => sum(plays.map(({ hop }) => of(hop)));
   return {
     ...drillVerdict([], {
       broken: wrong.filter((play) => !isUnknown(play)).map(reasonOf),
@@ -122,10 +123,10 @@ export function judgeHops(plays: readonly HopPlay[]): Judged {
     asClaimed: plays.map(({ race }) => race).flatMap(shownViolation),
     figures: {
       hopsPlayed: plays.length,
-      accepted: sum(({ accepted }) => accepted),
-      recordedTwice: sum(({ twice }) => twice),
-      neverRecorded: sum(({ never }) => never),
-      usersStuck: sum(({ stuck }) => stuck),
+      accepted: count(({ accepted }) => accepted),
+      recordedTwice: count(({ twice }) => twice),
+      neverRecorded: count(({ never }) => never),
+      usersStuck: count(({ stuck }) => stuck),
     },
     tables: hopTables(plays.map(({ hop }) => hop)),
     facts: wrong.map(({ race }) => race.facts),

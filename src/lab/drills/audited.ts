@@ -5,6 +5,7 @@ import { evidenceOf, type Finding } from '../../service/audit/finding.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { evidenceTexts } from '../../texts/evidence.ts';
 import { type Bilingual, texts } from '../../texts/texts.ts';
+import { sum } from '../stage/counts.ts';
 import type { Judged, Text } from '../stage/result.ts';
 import { isSale } from './try-times.ts';
 
@@ -64,10 +65,7 @@ export const textsWhere = (cases: readonly (readonly [isSo: boolean, text: strin
 
 /** How often a promise was broken. */
 export const countViolations = (findings: readonly AuditedFinding[]): number =>
-  findings.reduce(
-    (all, { finding: { verdict, count } }) => all + (verdict === 'violated' ? count : 0),
-    0,
-  );
+  sum(findings.map(({ finding: { verdict, count } }) => (verdict === 'violated' ? count : 0)));
 
 export interface Reasons {
   /** Each makes the verdict `violated`. */

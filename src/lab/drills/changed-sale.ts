@@ -8,7 +8,7 @@ import type { VoucherEdit } from '../../service/orders/voucher-changes.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { killServer } from '../faults/process.ts';
-import { countBy } from '../stage/count-by.ts';
+import { countBy, sum } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { changeOnce, isChangeFinal } from '../workload/sale.ts';
@@ -16,7 +16,7 @@ import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
 import { answeredAt, isSale, now, sentAt } from './try-times.ts';
-import { allOf, judgeUnderFire, type Sale, type StormFault, sum, underFire } from './under-fire.ts';
+import { allOf, judgeUnderFire, type Sale, type StormFault, underFire } from './under-fire.ts';
 
 /** Two sales have both rungs, and six sales every place. */
 const sales: readonly { readonly rung: string; readonly cut: CheckpointName }[] = [

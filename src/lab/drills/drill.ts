@@ -1,5 +1,5 @@
 /** A drill: load, faults and an audit, with one verdict. */
-import type { Experiment } from '../stage/experiment.ts';
+import type { Experiment } from '../stage/stage.ts';
 
 export interface DrillOptions {
   /** Decides the faults, their order, and that of the users. */

@@ -5,13 +5,14 @@
  */
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { isInTime } from '../environment/wait-until.ts';
+import { sum } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { deploymentLimits, flood, floodRequests } from '../workload/flood.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
 import { countTexts, textsWhere } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { allOf, judgeUnderFire, type Sale, sum } from './under-fire.ts';
+import { allOf, judgeUnderFire, type Sale } from './under-fire.ts';
 
 const rung = 'lua-stream';
 /** Below the limit of an address: all buyers of a drill have the same one. */
@@ -82,10 +83,9 @@ const harmless: readonly string[] = [
 ];
 
 export function judgeFlood({ floods, ...sale }: FloodedSale): Judged {
+  const all = floods.flatMap(({ answers }) => Object.entries(answers));
   const count = (of: (code: string) => boolean) =>
-    floods
-      .flatMap(({ answers }) => Object.entries(answers))
-      .reduce((all, [code, times]) => all + (of(code) ? times : 0), 0);
+    sum(all.map(([code, times]) => (of(code) ? times : 0)));
   const figures = {
     floodAnswers: count(() => true),
     floodRefused: count((code) => code === limit),

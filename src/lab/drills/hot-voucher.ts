@@ -10,6 +10,7 @@ import {
 } from '../../service/inventory/shared/bucket-stock.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
 import { killServer } from '../faults/process.ts';
+import { sum } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import {
@@ -21,7 +22,7 @@ import {
 import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
 import { answeredAt, hasSaleSince } from './try-times.ts';
-import { allOf, judgeUnderFire, type Sale, type StormFault, sum, underFire } from './under-fire.ts';
+import { allOf, judgeUnderFire, type Sale, type StormFault, underFire } from './under-fire.ts';
 
 const rung = 'lua-buckets';
 /** Declared by the voucher: whatever the service is configured for. */

@@ -13,7 +13,7 @@ import type { Facts } from '../../service/audit/facts.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { faultOn } from '../faults/faults.ts';
-import { countBy } from '../stage/count-by.ts';
+import { countBy } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { createVoucher } from '../workload/sale.ts';

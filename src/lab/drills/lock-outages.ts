@@ -11,6 +11,7 @@ import { ladder, type RungName, rungNamed } from '../../service/ladder/rungs.ts'
 import { defaultShape, type Lab } from '../environment/lab.ts';
 import { lockKeys, locksNow } from '../environment/locks-now.ts';
 import { type FaultName, faultOn } from '../faults/faults.ts';
+import { sum } from '../stage/counts.ts';
 import type { Bilingual } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import {
@@ -251,7 +252,7 @@ export const stopMasters: Drill = {
       ...judgeOutages(loads, { audits, judged: judgedFindings }),
       conclusions: conclusionsOf(seen),
       figures: {
-        attempts: loads.reduce((sum, { facts }) => sum + (facts.attempts ?? []).length, 0),
+        attempts: sum(loads.map(({ facts }) => facts.attempts?.length ?? 0)),
         violations: countViolations(audits.flatMap(judgedFindings)),
         latestResumptionMs: Math.max(0, ...phases.map(({ resumedAfterMs }) => resumedAfterMs ?? 0)),
       },

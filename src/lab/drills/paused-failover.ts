@@ -8,6 +8,7 @@ import { changesOf } from '../../service/orders/change-journal.ts';
 import { reconcile } from '../../service/orders/reconcile/reconcile.ts';
 import { repair } from '../../service/orders/reconcile/repair.ts';
 import { hasAllOf } from '../environment/replication.ts';
+import { sum } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { changeOnce } from '../workload/sale.ts';
@@ -144,10 +145,13 @@ function tableOf(failovers: readonly Failover[]): Pick<Judged, 'figures' | 'tabl
     ...[each.soldAfter > 0 ? (each.isFound ? 'yes' : 'NO') : '–', each.isPaused ? 'yes' : 'NO'],
   ]);
   const head = ['durability', 'rung', 'PATCH', 'sold after', 'found', 'paused at the end'];
-  const sold = failovers.reduce((sum, { soldAfter }) => sum + soldAfter, 0);
   const toldDone = failovers.filter(({ status }) => status === 200).length;
   return {
-    figures: { failovers: failovers.length, toldDone, soldAfterPause: sold },
+    figures: {
+      failovers: failovers.length,
+      toldDone,
+      soldAfterPause: sum(failovers.map(({ soldAfter }) => soldAfter)),
+    },
     tables: [{ title: 'A pause, and a failover that may lose it', legend, head, rows }],
   };
 }

@@ -1,5 +1,5 @@
 /** What clients saw in each part of a drill: rows of a table. Pure. */
-import { countBy } from '../stage/count-by.ts';
+import { countBy, sum } from '../stage/counts.ts';
 import type { BuyerAnswer } from '../stage/events.ts';
 import type { Table } from '../stage/result.ts';
 import { percentiles } from '../workload/percentiles.ts';
@@ -38,7 +38,7 @@ export const phaseTable = (phases: readonly Phase[], by: keyof typeof counted = 
   head: ['rung', 'phase', 'sold', 'refused', 'away', '?', 'p99 ms', 'no sale ms', 'back ms'],
   rows: phases.map((each) => {
     const { rung, phase, accepted, refusedBecause, unknown, p99Ms } = each;
-    const refused = Object.values(refusedBecause).reduce((sum, count) => sum + count, 0);
+    const refused = sum(Object.values(refusedBecause));
     const away = refusedBecause['lock-service-unavailable'] ?? 0;
     const { withoutSalesMs = '', resumedAfterMs = '' } = each;
     return [

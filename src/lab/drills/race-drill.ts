@@ -23,6 +23,7 @@ import {
   unclaimed,
 } from '../play/race-verdict.ts';
 import { type RaceName, type Schedule, schedules } from '../play/schedules.ts';
+import { sum } from '../stage/counts.ts';
 import { isMissed } from '../stage/place.ts';
 import { type Bilingual, evidenceIn, type Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -301,18 +302,17 @@ export function shownViolation(played: PlayedRace): Bilingual[] {
 }
 
 export function playFigures(plays: readonly PlayUnderLoad[]): Record<string, number> {
-  const sum = (count: (play: PlayUnderLoad) => number) =>
-    plays.reduce((all, play) => all + count(play), 0);
+  const count = (of: (play: PlayUnderLoad) => number) => sum(plays.map(of));
   const asClaimed = (verdict: Verdict) =>
-    sum(({ played }) => Number(played.asClaimed && played.verdict === verdict));
+    count(({ played }) => Number(played.asClaimed && played.verdict === verdict));
   const orders = plays.map((play) => [`orders of one user, ${nameOf(play)}`, laneOrders(play)]);
   return {
-    attempts: sum(({ played }) => played.facts.attempts?.length ?? 0),
+    attempts: count(({ played }) => played.facts.attempts?.length ?? 0),
     violatedAsClaimed: asClaimed('violated'),
     heldAsClaimed: asClaimed('held'),
-    writesRefusedByMysql: sum(({ played }) => refusals(played.facts)),
-    ownersToldOfLostLease: sum(ownersTold),
-    busyUntilLeaseEnds: sum(busy),
+    writesRefusedByMysql: count(({ played }) => refusals(played.facts)),
+    ownersToldOfLostLease: count(ownersTold),
+    busyUntilLeaseEnds: count(busy),
     ...Object.fromEntries(orders),
   };
 }

@@ -12,9 +12,8 @@ import type { Verdict } from '../../service/domain.ts';
 import { type Claim, claimOf } from '../../service/ladder/claims.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
-import { countBy } from '../stage/count-by.ts';
-import type { Experiment } from '../stage/experiment.ts';
-import type { Stage } from '../stage/stage.ts';
+import { countBy, sum } from '../stage/counts.ts';
+import type { Experiment, Stage } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import { warmUp } from '../workload/rush.ts';
@@ -124,7 +123,7 @@ function summarize(
     ...request,
     voucherId,
     attempts: { accepted: 0, refused: 0, unknown: 0, ...outcomes },
-    retried: attempts.reduce((sum, { tries = 1 }) => sum + tries - 1, 0),
+    retried: sum(attempts.map(({ tries = 1 }) => tries - 1)),
     refusedBecause: countBy(refusals.map(({ reason = 'no reason' }) => reason)),
     refusedByMysql: mysqlRefusals(facts),
     orders,

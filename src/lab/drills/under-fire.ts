@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
 import type { Fault } from '../faults/fault.ts';
+import { sum } from '../stage/counts.ts';
 import type { Judged, Text } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { type Purchase, type Try, unresolved } from '../workload/steady-purchases.ts';
@@ -142,9 +143,6 @@ const isUnexpected =
   (reasons: readonly string[]) =>
   ({ outcome, reason = '' }: Try): boolean =>
     outcome === 'refused' ? !reasons.includes(reason) : reason === 'internal-error';
-
-export const sum = (numbers: readonly number[]): number =>
-  numbers.reduce((all, each) => all + each, 0);
 
 interface JudgedBy extends Partial<Pick<Reasons, 'broken' | 'missing'>> {
   /** Of the facts, for a caller that has made them. */

@@ -5,7 +5,7 @@
  */
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { killServer } from '../faults/process.ts';
-import { countBy } from '../stage/count-by.ts';
+import { countBy, sum } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { isFinal, onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';
@@ -13,7 +13,7 @@ import { type Look, lookAtPlace } from '../workload/waiting-line.ts';
 import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
 import { isSale, now, sentAt } from './try-times.ts';
-import { allOf, judgeUnderFire, type Sale, type StormFault, sum, underFire } from './under-fire.ts';
+import { allOf, judgeUnderFire, type Sale, type StormFault, underFire } from './under-fire.ts';
 
 const rung = 'lua-stream';
 const passesAtOnce = 20;

@@ -3,8 +3,8 @@
  * them.
  */
 
-import type { Experiment } from '../stage/experiment.ts';
 import type { Bilingual } from '../stage/result.ts';
+import type { Experiment } from '../stage/stage.ts';
 import type { Erratum } from './erratum.ts';
 import { idErrata } from './id-errata.ts';
 import { lockErrata } from './lock-errata.ts';

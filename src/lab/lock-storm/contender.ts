@@ -18,8 +18,7 @@ import { ladder } from '../../service/ladder/rungs.ts';
 import type { Lease, Lock } from '../../service/locks/lock.ts';
 import { asOneOwner } from '../../service/locks/shared/owner.ts';
 import type { ContenderTask, LanesOfKey, StormKey } from './kinds.ts';
-import { machineMs } from './records.ts';
-import { openWitness } from './witness.ts';
+import { machineMs, openWitness } from './records.ts';
 
 interface ContendingLane extends Pick<StormKey, 'key' | 'rung'> {
   readonly lane: number;

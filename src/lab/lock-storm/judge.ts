@@ -2,6 +2,7 @@
  * Judges a lock storm by its witness. Sections of one key may overlap for one reason: a process was
  * stopped for longer than its lease could last.
  */
+import { sum } from '../stage/counts.ts';
 import { leftMsMin } from './plan.ts';
 import type { EntryRecord, ExitRecord, Period, StormFaults, StormRecord } from './records.ts';
 
@@ -119,7 +120,7 @@ const isStale = (stale: Section, other: Section, { stops }: StormFaults): boolea
  */
 function updatesLost(sections: readonly Section[], { counters }: StormFaults): number {
   const written = sections.filter(({ left }) => typeof left?.wrote === 'number').length;
-  const counted = [...counters.values()].reduce((sum, count) => sum + count, 0);
+  const counted = sum([...counters.values()]);
   return Math.max(0, written - counted);
 }
 

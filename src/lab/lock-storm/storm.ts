@@ -9,13 +9,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Undo } from '../faults/fault.ts';
 import type { Stage } from '../stage/stage.ts';
-import { Contender } from './contender-process.ts';
 import { type Judgement, judgeStorm } from './judge.ts';
 import type { Kind, StormKey } from './kinds.ts';
+import { Contender } from './kinds.ts';
 import { roundLength, type Step, stormPlan, times } from './plan.ts';
-import { machineMs, type Period, readRecords, recordsOf, type StormFaults } from './records.ts';
+import {
+  countOf,
+  machineMs,
+  marksFolder,
+  type Period,
+  readRecords,
+  recordsOf,
+  type StormFaults,
+} from './records.ts';
 import { endKilledStorm, StormRedis } from './storm-redis.ts';
-import { countOf, marksFolder } from './witness.ts';
 
 export interface StormOptions {
   readonly seed: number;

@@ -1,7 +1,7 @@
 /** The results of mutants as one result: each must be red, and the real rung must hold. Pure. */
 import type { Verdict } from '../../service/domain.ts';
 import { texts } from '../../texts/texts.ts';
-import { countBy } from '../stage/count-by.ts';
+import { countBy } from '../stage/counts.ts';
 import type { Bilingual, Judged, Table } from '../stage/result.ts';
 import { type MutantName, mutants } from './mutants.ts';
 import type { TrialCheck } from './run-trial.ts';

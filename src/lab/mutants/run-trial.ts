@@ -9,7 +9,7 @@ import type { LabEvidence } from '../../texts/evidence-en.ts';
 import type { Language } from '../../texts/texts.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
-import type { Experiment } from '../stage/experiment.ts';
+import type { Experiment } from '../stage/stage.ts';
 import { withStage } from '../stage/stage.ts';
 import { type Trial, TrialStage } from './trial-stage.ts';
 import { type TrialName, trials } from './trials.ts';

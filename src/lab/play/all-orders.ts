@@ -2,9 +2,8 @@
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { LockstepError } from '../../service/errors.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
-import type { Experiment } from '../stage/experiment.ts';
 import type { Judged, Table } from '../stage/result.ts';
-import type { Stage } from '../stage/stage.ts';
+import type { Experiment, Stage } from '../stage/stage.ts';
 import { choicesOf, everyOrder } from './explore.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import { type RowWaits, rowWaitsNow } from './row-waits.ts';

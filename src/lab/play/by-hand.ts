@@ -2,10 +2,10 @@
 import { findingLine } from '../../service/audit/finding.ts';
 import { type RungName, rungNamed, rungNames } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
-import type { Experiment } from '../stage/experiment.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Place } from '../stage/place.ts';
 import type { Table, TableCell } from '../stage/result.ts';
+import type { Experiment } from '../stage/stage.ts';
 import { choiceWords, placeText, stuckText } from './choice-words.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import { actOf, choicesCommand, hasFaults, lanesOf, type RaceChoices } from './letters.ts';

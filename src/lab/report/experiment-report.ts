@@ -2,8 +2,8 @@
 import type { Language } from '../../texts/texts.ts';
 import type { Database } from '../environment/servers/database.ts';
 import type { ReportAbout, ScoredCell, StageEvent } from '../stage/events.ts';
-import type { Experiment } from '../stage/experiment.ts';
 import { isAsExpected, type Judged, type Result } from '../stage/result.ts';
+import type { Experiment } from '../stage/stage.ts';
 import { chromeTrace } from './chrome-trace.ts';
 import { eventsFile, factsFiles, timeStamp, writeFolder } from './folder.ts';
 import { describeMachine, type Machine } from './machine.ts';

@@ -16,6 +16,7 @@ import {
 } from '../drills/expectations.ts';
 import { judgedFindings, type LockOutage } from '../drills/lock-outages.ts';
 import { isAboutData, type PlayedRace } from '../play/race-verdict.ts';
+import { sum } from '../stage/counts.ts';
 
 export interface BrokenPromise {
   readonly check: CheckName;
@@ -87,9 +88,7 @@ export const judgedCell = (cell: Cell) => ({
 export function casesOf(cell: Cell): number {
   const outcome = worstOutcome(cell);
   const counts = cell.plays.map(({ broken }) =>
-    broken
-      .filter(({ check }) => outcomeOfCheck(check) === outcome)
-      .reduce((sum, { cases }) => sum + cases, 0),
+    sum(broken.map(({ check, cases }) => (outcomeOfCheck(check) === outcome ? cases : 0))),
   );
   return Math.max(0, ...counts);
 }

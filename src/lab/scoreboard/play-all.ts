@@ -3,8 +3,8 @@ import { auditAll } from '../drills/audited.ts';
 import { sellThrough } from '../drills/lock-outages.ts';
 import { defaultShape, type Lab } from '../environment/lab.ts';
 import { raceOn } from '../play/race-on.ts';
-import type { Experiment } from '../stage/experiment.ts';
 import type { Judged, Text } from '../stage/result.ts';
+import type { Experiment } from '../stage/stage.ts';
 import { type Stage, withStage } from '../stage/stage.ts';
 import {
   agreement,

@@ -10,15 +10,17 @@ import type { Player } from '../stage/player.ts';
 import type { Bilingual, Text } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { isFinal, type Try } from '../workload/steady-purchases.ts';
-import { neededConnections, soakFaultOn, soakFaults } from './soak-faults.ts';
-import type { SoakSale } from './soak-sale.ts';
 import {
   cellName,
+  neededConnections,
   type PlannedFault,
   purchaseCheckpoints,
   type SaleState,
+  soakFaultOn,
+  soakFaults,
   workerCheckpoints,
-} from './steering.ts';
+} from './soak-faults.ts';
+import type { SoakSale } from './soak-sale.ts';
 
 export interface PlayedFault {
   /** For people: `kill worker at recorded; sold-out`. */

@@ -6,14 +6,12 @@
 import { auditAll, countViolations, findingsOf } from '../drills/audited.ts';
 import { judgeUnderFire } from '../drills/under-fire.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
-import { countBy } from '../stage/count-by.ts';
-import type { Experiment } from '../stage/experiment.ts';
+import { countBy } from '../stage/counts.ts';
 import type { Bilingual, Table } from '../stage/result.ts';
-import type { Stage } from '../stage/stage.ts';
+import type { Experiment, Stage } from '../stage/stage.ts';
 import { type PlayedFault, playFault } from './play-fault.ts';
-import { claimIdleMs } from './soak-faults.ts';
+import { claimIdleMs, declaredCells, Steering, targets } from './soak-faults.ts';
 import { SoakSale } from './soak-sale.ts';
-import { declaredCells, Steering, targets } from './steering.ts';
 
 const rung = 'lua-stream';
 const perSecond = 200;

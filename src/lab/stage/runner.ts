@@ -6,14 +6,13 @@ import { LockstepError } from '../../service/errors.ts';
 import type { Lab } from '../environment/lab.ts';
 import type { UntilInterrupted } from '../environment/session.ts';
 import { labError } from '../errors.ts';
-import { countBy } from './count-by.ts';
-import { emitter, type Reader } from './events.ts';
-import type { Experiment } from './experiment.ts';
-import { faultTable } from './fault-table.ts';
+import { faultTable } from './costs.ts';
+import { countBy, sum } from './counts.ts';
+import { type Emit, emitter, type Reader } from './events.ts';
 import type { Judged, Result } from './result.ts';
-import { refusedIn, type Second, type TimelineRecord } from './seconds.ts';
+import { refusedIn, type TimelineRecord } from './seconds.ts';
+import type { Experiment } from './stage.ts';
 import { Stage } from './stage.ts';
-import { tellSeconds } from './tell-seconds.ts';
 import { Timeline } from './timeline.ts';
 
 export interface Session {
@@ -78,15 +77,35 @@ function undecided(error: unknown, { signal }: Stage, { seconds }: TimelineRecor
   const reason = signal.aborted
     ? labError('INTERRUPTED').message
     : errorText(error as LockstepError);
-  const sum = (count: (second: Second) => number) =>
-    seconds.reduce((all, second) => all + count(second), 0);
   const figures = {
-    accepted: sum(({ accepted }) => accepted),
-    refused: sum(refusedIn),
-    unknown: sum(({ unknown }) => unknown),
+    accepted: sum(seconds.map(({ accepted }) => accepted)),
+    refused: sum(seconds.map(refusedIn)),
+    unknown: sum(seconds.map(({ unknown }) => unknown)),
   };
   return { verdict: 'unknown', reasons: [reason], figures, facts: [] };
 }
 
 const errorText = ({ code, message, cause }: LockstepError): string =>
   `${code}: ${message}${cause instanceof Error ? ` (${cause.message})` : ''}`;
+
+/** A load in another process reports its answers a little later. */
+const reportedWithinMs = 500;
+const lookEveryMs = 100;
+
+/**
+ * Tells each second when it is over, as a reader shows it.
+ * @returns the function that tells the rest, and ends
+ */
+export function tellSeconds(timeline: Timeline, emit: Emit): () => void {
+  let next = 0;
+  const tellUntil = (ms: number): void => {
+    const beganAt = String(timeline.beganAt);
+    for (; (next + 1) * 1_000 <= ms; next++)
+      emit({ kind: 'second', beganAt, ...timeline.second(next) });
+  };
+  const timer = setInterval(() => tellUntil(timeline.elapsedMs() - reportedWithinMs), lookEveryMs);
+  return () => {
+    clearInterval(timer);
+    tellUntil(timeline.recorded().seconds.length * 1_000);
+  };
+}

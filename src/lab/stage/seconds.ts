@@ -1,4 +1,5 @@
 /** What clients saw in each second of an experiment, and when loads and faults began and ended. */
+import { sum } from './counts.ts';
 
 /** The start or the end of a load or of a fault. */
 export interface Mark {
@@ -57,8 +58,7 @@ export interface Span {
   readonly toMs: number;
 }
 
-export const refusedIn = ({ refusedBecause }: Second): number =>
-  Object.values(refusedBecause).reduce((sum, count) => sum + count, 0);
+export const refusedIn = ({ refusedBecause }: Second): number => sum(Object.values(refusedBecause));
 
 export const secondOf = (ms: number): number => Math.floor(ms / 1_000);
 

@@ -24,7 +24,7 @@ import { buySteadily, type Purchase, type Try } from '../workload/steady-purchas
 import type { Emit } from './events.ts';
 import { answerLost } from './place.ts';
 import { Player } from './player.ts';
-import type { Text } from './result.ts';
+import type { Bilingual, Judged, Text } from './result.ts';
 
 export interface Load {
   /** For people: the rung. */
@@ -335,4 +335,12 @@ export async function withStage<T>(
   } finally {
     await stage.end();
   }
+}
+
+/** An experiment is a row: one sentence, and how it is played on a stage. */
+export interface Experiment<Options extends object, Own = unknown> {
+  readonly about: Bilingual;
+  play(stage: Stage, options: Options): Promise<Judged<Own>>;
+  /** What it has when Ctrl-C ends it, beside what the stage has seen. */
+  soFar?(): Partial<Judged<Own>>;
 }

@@ -4,9 +4,9 @@
  */
 
 import { percentiles } from '../workload/percentiles.ts';
-import { countBy } from './count-by.ts';
+import { type AnsweredAt, loadCosts } from './costs.ts';
+import { countBy } from './counts.ts';
 import type { BuyerAnswer, StageEvent } from './events.ts';
-import { type AnsweredAt, loadCosts } from './load-costs.ts';
 import {
   type LoadSecond,
   type Mark,

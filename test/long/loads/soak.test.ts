@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { resultText } from '../../../src/lab/report/result-text.ts';
 import { soak, soakShape } from '../../../src/lab/soak/soak.ts';
-import { Steering, targets } from '../../../src/lab/soak/steering.ts';
+import { Steering, targets } from '../../../src/lab/soak/soak-faults.ts';
 import { cellText } from '../../../src/lab/stage/table.ts';
 import { playIn } from '../../support/judged-drill.ts';
 import { theLab } from '../../support/own-lab.ts';
