@@ -21,8 +21,8 @@ const longest = Object.entries({
     'mutants workshop alerts faults rushes races choices sentinel-network accepted-is-not-sold ' +
     'progress page all-orders choices-worker sentinel shards',
   'long/loads':
-    'drills k6 bench page-runs break soak lock-storm stop-masters k6-failover kill-storm ' +
-    'race-drills demo durability',
+    'drills k6 bench page-runs break soak lock-storm stop-masters k6-failover ' +
+    'race-drills demo',
 }).flatMap(([folder, names]) => names.split(' ').map((name) => `/test/${folder}/${name}.test.ts`));
 
 /** Files of one project follow each other: a worker loads its modules anew for another project. */

@@ -6,7 +6,6 @@
 import { changesOf, type VoucherChange } from '../../service/orders/change-journal.ts';
 import type { VoucherEdit } from '../../service/orders/voucher-changes.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
-import type { ServiceShape } from '../environment/servers/service.ts';
 import { killServer } from '../faults/process.ts';
 import { countBy, sum } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
@@ -16,7 +15,15 @@ import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
 import { answeredAt, isSale, now, sentAt } from './try-times.ts';
-import { allOf, judgeUnderFire, type Sale, type StormFault, underFire } from './under-fire.ts';
+import {
+  allOf,
+  boughtOf,
+  judgeUnderFire,
+  killsInTurn,
+  type Sale,
+  shapeUnderFire,
+  underFire,
+} from './under-fire.ts';
 
 /** Two sales have both rungs, and six sales every place. */
 const sales: readonly { readonly rung: string; readonly cut: CheckpointName }[] = [
@@ -36,11 +43,6 @@ const users = 420;
 const perSecond = 30;
 const withinMs = 30_000;
 
-export const changedShape: ServiceShape = {
-  ...{ instances: 4, balancer: 'nginx' },
-  settings: { ORDER_WORKERS: '2' },
-};
-
 export const changedSale: Drill = {
   about: {
     en: 'an operator pauses and changes a sale while instances and workers die',
@@ -48,7 +50,7 @@ export const changedSale: Drill = {
   },
   takesMinutes: 1,
   async play(stage, options) {
-    await stage.serve(changedShape);
+    await stage.serve(shapeUnderFire);
     const playNext = (number: number, seed: number) =>
       playSale(stage, sales[number % sales.length] as (typeof sales)[number], seed);
     return judgeChangedSale(await repeatedSales(options, salesMin, playNext));
@@ -68,7 +70,7 @@ async function playSale(
     if (await cutChange(stage, voucherId, { stock: wanted }, cut)) cutChanges += 1;
   };
   const { done: pauses, kinds } = await stage.during(load, () =>
-    underFire(stage, [killsOf(seed)], async () => {
+    underFire(stage, [killsInTurn(killed, seed, killTimes)], async () => {
       const first = await pauseFor(stage, voucherId, () => stage.rest(500));
       await cutStock(stocks.more);
       await untilAnswered(stage, voucherId, { stock: stocks.fewer });
@@ -77,12 +79,10 @@ async function playSale(
     }),
   );
   const refused = await untilAnswered(stage, voucherId, { stock: 1 });
-  const facts = await stage.facts(voucherId);
   return {
-    ...{ purchases, facts, pauses, wantedStock: stocks.last },
-    ...{ cuts: cutChanges, kills: kinds.length },
+    ...(await boughtOf(stage, voucherId, purchases)),
+    ...{ pauses, wantedStock: stocks.last, cuts: cutChanges, kills: kinds.length },
     isRefusedBelowSold: refused === 409,
-    tries: stage.triesOf(voucherId),
     changes: await changesOf(stage.connections.mysql(), voucherId),
   };
 }
@@ -91,14 +91,9 @@ const cutTriesMax = 5;
 /** Dies by itself only in the middle of a change. */
 const changer = 'api-3';
 
-/** Two instances and both workers in turn. The two other instances go on selling. */
-function* killsOf(seed: number): Generator<StormFault> {
-  const servers = ['api-1', 'api-worker-1', 'api-2', 'api-worker-2'];
-  for (let turn = seed; ; turn++) {
-    const fault = killServer(servers[turn % servers.length] ?? '');
-    yield { fault, kind: fault.name, afterMs: 400, forMs: 0 };
-  }
-}
+/** The two other instances go on selling. */
+const killed = ['api-1', 'api-worker-1', 'api-2', 'api-worker-2'];
+const killTimes = { afterMs: 400, forMs: 0 };
 
 /** @returns when nothing was sold: from the answer to the pause, until the sale was to resume. */
 async function pauseFor(

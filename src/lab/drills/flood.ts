@@ -3,7 +3,6 @@
  * may have: first the list of vouchers, then vouchers that do not exist, then `/readyz`, then
  * purchases with a forged token.
  */
-import type { ServiceShape } from '../environment/servers/service.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import { sum } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
@@ -12,18 +11,13 @@ import { deploymentLimits, flood, floodRequests } from '../workload/flood.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
 import { countTexts, textsWhere } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { allOf, judgeUnderFire, type Sale } from './under-fire.ts';
+import { allOf, boughtOf, judgeUnderFire, type Sale, shapeUnderFire } from './under-fire.ts';
 
 const rung = 'lua-stream';
 /** Below the limit of an address: all buyers of a drill have the same one. */
 const perSecond = 100;
 const leastMs = 1_500;
 const withinMs = 30_000;
-
-export const floodShape: ServiceShape = {
-  ...{ instances: 4, balancer: 'nginx', limits: deploymentLimits },
-  settings: { ORDER_WORKERS: '2' },
-};
 
 export const floodDrill: Drill = {
   about: {
@@ -32,15 +26,14 @@ export const floodDrill: Drill = {
   },
   takesMinutes: 1,
   async play(stage, { minutes, seed }) {
-    await stage.serve(floodShape);
+    await stage.serve({ ...shapeUnderFire, limits: deploymentLimits });
     const eachMs = Math.max(leastMs, (minutes * 60_000) / floodRequests.length);
     const users = Math.round((perSecond * eachMs * floodRequests.length) / 1_000);
     const voucherId = await stage.putOnSale({ title: 'flood', stock: users, rung });
     const purchases = onePurchaseEach(voucherId, 'flood', users, seed * 100_000 + 1);
     const load = { name: rung, perSecond, purchases, finishWithinMs: withinMs };
     const floods = await stage.during(load, () => floodAll(stage, eachMs));
-    const facts = await stage.facts(voucherId);
-    return judgeFlood({ purchases, tries: stage.triesOf(voucherId), facts, floods });
+    return judgeFlood({ ...(await boughtOf(stage, voucherId, purchases)), floods });
   },
 };
 

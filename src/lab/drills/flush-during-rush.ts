@@ -8,7 +8,6 @@ import { audit } from '../../service/audit/audit.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
 import { rebuild } from '../../service/orders/reconcile/rebuild.ts';
 import { reconcile } from '../../service/orders/reconcile/reconcile.ts';
-import type { ServiceShape } from '../environment/servers/service.ts';
 import { stopWorkers } from '../faults/process.ts';
 import { loseKeys } from '../faults/redis.ts';
 import type { Judged } from '../stage/result.ts';
@@ -29,17 +28,13 @@ import {
 import { type Outage, outageRung, playOutages, type Scene } from './outage.ts';
 import { phaseTable } from './phases.ts';
 import { answeredAt, isSale, msBetween, now, salesSince, sentBetween } from './try-times.ts';
+import { shapeUnderFire } from './under-fire.ts';
 
 /** More than is sold until the rebuild, so that the last unit is sold after it. */
 const stock = 2_000;
 /** Accepted orders: sent before the workers stop, and sent between that and the flush. */
 const accepted = { recorded: 60, unrecorded: 60 } as const;
 const withinMs = 60_000;
-
-const flushShape: ServiceShape = {
-  ...{ instances: 4, balancer: 'nginx' },
-  settings: { ORDER_WORKERS: '2', HISTORY_FOLDER: '' },
-};
 
 export const flushDuringRush: Drill = {
   about: {
@@ -48,7 +43,8 @@ export const flushDuringRush: Drill = {
   },
   takesMinutes: 0.5,
   async play(stage, { seed }) {
-    await stage.serve(flushShape);
+    const settings = { ...shapeUnderFire.settings, HISTORY_FOLDER: '' };
+    await stage.serve({ ...shapeUnderFire, settings });
     const load = { title: `flush-during-rush, seed ${seed}`, seed, stock, forMs: withinMs };
     const played = await playOutages(stage, [flush], load);
     const { verdict } = await reconcile(stage.connections, played.facts.voucherId);

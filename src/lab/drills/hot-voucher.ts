@@ -8,7 +8,7 @@ import {
   type StockOfBuckets,
   stockOfBuckets,
 } from '../../service/inventory/shared/bucket-stock.ts';
-import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
+import { instanceNames } from '../environment/servers/service.ts';
 import { killServer } from '../faults/process.ts';
 import { sum } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
@@ -22,7 +22,15 @@ import {
 import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
 import { answeredAt, hasSaleSince } from './try-times.ts';
-import { allOf, judgeUnderFire, type Sale, type StormFault, underFire } from './under-fire.ts';
+import {
+  allOf,
+  boughtOf,
+  judgeUnderFire,
+  killsInTurn,
+  type Sale,
+  shapeUnderFire,
+  underFire,
+} from './under-fire.ts';
 
 const rung = 'lua-buckets';
 /** Declared by the voucher: whatever the service is configured for. */
@@ -31,15 +39,12 @@ const stock = 240;
 /** Little more than the stock, so that every unit left behind would turn a user away. */
 const users = 248;
 const withinMs = 30_000;
+/** Kills while the others sell: a process that dies again and again is started ever later. */
+const killsBeside = 2;
 
 /** Where the transfer is cut: after units were taken out, and after they were put in. */
 const cuts = ['lent', 'put'] as const;
 type Cut = (typeof cuts)[number];
-
-export const hotShape: ServiceShape = {
-  ...{ instances: 4, balancer: 'nginx' },
-  settings: { ORDER_WORKERS: '2' }, // With a history: a request can be paused only then.
-};
 
 export const hotVoucher: Drill = {
   about: {
@@ -48,7 +53,7 @@ export const hotVoucher: Drill = {
   },
   takesMinutes: 1,
   async play(stage, options) {
-    await stage.serve(hotShape);
+    await stage.serve(shapeUnderFire);
     const playNext = (number: number, seed: number) =>
       playSale(stage, cuts[number % cuts.length] as Cut, seed);
     return judgeHotVoucher(await repeatedSales(options, cuts.length, playNext));
@@ -67,15 +72,15 @@ async function playSale(stage: Stage, cut: Cut, seed: number): Promise<HotSale> 
   const [borrower] = first.slice(share);
   const isCut = borrower ? await cutTransfer(stage, borrower, cut) : false;
   const rest = purchases.filter((each) => !first.slice(0, share).includes(each));
-  const deaths = killsOf(instanceNames(stage.lab.shape), seed);
+  const instances = instanceNames(stage.lab.shape);
+  const deaths = killsInTurn(instances, seed, { afterMs: 500, forMs: 0 }, killsBeside);
   const { kinds } = await underFire(stage, [deaths], () => buy(stage, rest));
-  const facts = await stage.facts(voucherId);
   return {
-    ...{ purchases, facts, isCut },
-    tries: stage.triesOf(voucherId),
+    ...(await boughtOf(stage, voucherId, purchases)),
+    isCut,
     end: await stockOf(stage, voucherId),
     demands: perBucket.map((each) => each.length),
-    kills: kinds.length + instanceNames(stage.lab.shape).length,
+    kills: kinds.length + instances.length,
   };
 }
 
@@ -114,14 +119,6 @@ async function killAll(stage: Stage): Promise<void> {
   await stage.lab.heal(); // Every instance answers again.
 }
 
-/** Of two, while the others sell: a process that dies again and again is started ever later. */
-function* killsOf(instances: readonly string[], seed: number): Generator<StormFault> {
-  for (let turn = seed; turn < seed + 2; turn++) {
-    const fault = killServer(instances[turn % instances.length] ?? '');
-    yield { fault, kind: 'kill instance', afterMs: 500, forMs: 0 };
-  }
-}
-
 export interface HotSale extends Sale {
   /** What its buckets had when all was drained. */
   readonly end: StockOfBuckets;
@@ -134,51 +131,42 @@ export interface HotSale extends Sale {
 
 export function judgeHotVoucher(sales: readonly HotSale[]): Judged {
   const figures = bucketFigures(sales);
-  const wrong = {
-    broken: bucketViolations(figures),
-    missing: missing(sales),
-    figures: { ...figures },
+  const broken = countTexts([
+    [figures.oversold, 'units were sold that did not exist'],
+    [figures.stranded, 'units were stranded, and users were told "sold out"'],
+    [figures.soldOutWrongly, 'users were told "sold out" while a bucket had some'],
+  ]);
+  return {
+    ...judgeUnderFire(allOf(sales), { broken, missing: missing(sales), figures }),
+    faults: { 'kill instance': sum(sales.map(({ kills }) => kills)) },
   };
-  const kills = sum(sales.map((sale) => sale.kills));
-  return { ...judgeUnderFire(allOf(sales), wrong), faults: { 'kill instance': kills } };
 }
 
 /** What a run of stock ended with. */
 export type EndOfStock = Pick<HotSale, 'tries' | 'facts' | 'end' | 'demands'>;
 
-export interface EndFigures {
-  readonly oversold: number;
-  /** Units that were not sold, by Redis or by MySQL, and a user was told "sold out". */
-  readonly stranded: number;
-  /** Answers "sold out" although a purchase that was sent later was sold. */
-  readonly soldOutWrongly: number;
-  /** Answers `not-ready`: stock moved, or the service was away. Their clients tried again. */
-  readonly askedToRetry: number;
-  readonly transfers: number;
-  /** What the same users would have left in the buckets, if no bucket lent. */
-  readonly strandedWithoutLending: number;
-}
-
-export interface BucketFigures extends EndFigures {
-  readonly transfersCut: number;
-}
-
-export const bucketFigures = (sales: readonly HotSale[]): BucketFigures => ({
-  ...endFigures(sales),
-  transfersCut: sales.filter(({ isCut }) => isCut).length,
-});
-
-export function endFigures(sales: readonly EndOfStock[]): EndFigures {
+export function endFigures(sales: readonly EndOfStock[]) {
   const all = (of: (sale: EndOfStock) => number) => sum(sales.map(of));
   return {
     oversold: all(({ facts }) => Math.max(0, -facts.mysql.stock)),
+    /** Units that were not sold, by Redis or by MySQL, and a user was told "sold out". */
     stranded: all(stranded),
+    /** Answers "sold out" although a purchase that was sent later was sold. */
     soldOutWrongly: all(({ tries }) => soldOutWrongly(tries)),
+    /** Answers `not-ready`: stock moved, or the service was away. Their clients tried again. */
     askedToRetry: all(({ tries }) => tries.filter(isFor('not-ready')).length),
     transfers: all(({ end }) => end.transfers),
+    /** What the same users would have left in the buckets, if no bucket lent. */
     strandedWithoutLending: all(strandedWithoutLending),
   };
 }
+
+export type EndFigures = ReturnType<typeof endFigures>;
+
+export const bucketFigures = (sales: readonly HotSale[]) => ({
+  ...endFigures(sales),
+  transfersCut: sales.filter(({ isCut }) => isCut).length,
+});
 
 const isFor =
   (reason: string) =>
@@ -196,13 +184,6 @@ function strandedWithoutLending({ facts, demands }: EndOfStock): number {
   const share = facts.initialStock / demands.length;
   return Math.round(sum(demands.map((demand) => Math.max(0, share - demand))));
 }
-
-const bucketViolations = (figures: BucketFigures): string[] =>
-  countTexts([
-    [figures.oversold, 'units were sold that did not exist'],
-    [figures.stranded, 'units were stranded, and users were told "sold out"'],
-    [figures.soldOutWrongly, 'users were told "sold out" while a bucket had some'],
-  ]);
 
 /** Without these, nothing could have gone wrong. */
 function missing(sales: readonly HotSale[]): string[] {

@@ -11,7 +11,6 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import type { Facts } from '../../service/audit/facts.ts';
 import type { Lab } from '../environment/lab.ts';
-import type { ServiceShape } from '../environment/servers/service.ts';
 import { faultOn } from '../faults/faults.ts';
 import { countBy } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
@@ -19,7 +18,13 @@ import type { Stage } from '../stage/stage.ts';
 import { createVoucher } from '../workload/sale.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
 import type { Drill } from './drill.ts';
-import { judgeUnderFire, type Sale, type StormFault, underFire } from './under-fire.ts';
+import {
+  judgeUnderFire,
+  type Sale,
+  type StormFault,
+  shapeUnderFire,
+  underFire,
+} from './under-fire.ts';
 
 const rung = 'lua-stream';
 const perSecond = 400;
@@ -28,13 +33,6 @@ const users = 600;
 const stock = 500;
 /** After everything is healed. */
 const finishWithinMs = 60_000;
-
-/** Two workers, so that one can claim what the other left. No history: it is about locks. */
-export const stormShape: ServiceShape = {
-  instances: 4,
-  balancer: 'nginx',
-  settings: { ORDER_WORKERS: '2', HISTORY_FOLDER: '' },
-};
 
 /** Servers that do the same; each fault picks one of them. */
 export type Role = readonly [name: string, servers: readonly string[]];
@@ -56,7 +54,9 @@ export const killStorm: Drill = {
   },
   takesMinutes: 1,
   async play(stage, { seed, minutes }) {
-    await stage.serve(stormShape);
+    // No history: it is about locks.
+    const settings = { ...shapeUnderFire.settings, HISTORY_FOLDER: '' };
+    await stage.serve({ ...shapeUnderFire, settings });
     const purchases = await plan(stage, seed, minutes * 60 * perSecond);
     const load = { name: rung, perSecond, purchases, finishWithinMs };
     const sequences = [
@@ -96,22 +96,15 @@ export function* stormFaults(roles: readonly Role[], seed: number): Generator<St
   const generator = xoroshiro128plus(seed);
   const upTo = (most: number) => uniformInt(generator, 0, most);
   for (;;) {
-    const kinds = verbs.flatMap((verb) =>
-      roles.map(([name, servers]) => ({ verb, name, servers })),
-    );
+    const kinds = verbs.flatMap((verb) => roles.map((role) => [verb, ...role] as const));
     while (kinds.length > 0) {
-      const [{ verb, name, servers }] = kinds.splice(upTo(kinds.length - 1), 1) as [
-        (typeof kinds)[number],
-      ];
+      const at = upTo(kinds.length - 1);
+      const [[verb, name, servers]] = kinds.splice(at, 1) as [(typeof kinds)[number]];
       const server = servers[upTo(servers.length - 1)] ?? name;
       // Most faults are short, so that many happen; few are long.
       const forMs = 200 + Math.round((upTo(1_000) / 1_000) ** 3 * longestMs[verb]);
-      yield {
-        fault: faultOn(verb, server),
-        kind: `${verb} ${name}`,
-        afterMs: upTo(1_000),
-        forMs,
-      };
+      const fault = faultOn(verb, server);
+      yield { fault, kind: `${verb} ${name}`, afterMs: upTo(1_000), forMs };
     }
   }
 }

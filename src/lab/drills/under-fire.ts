@@ -4,7 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
+import type { ServiceShape } from '../environment/servers/service.ts';
 import type { Fault } from '../faults/fault.ts';
+import { killServer } from '../faults/process.ts';
 import { sum } from '../stage/counts.ts';
 import type { Judged, Text } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -20,6 +22,11 @@ import {
 } from './audited.ts';
 import { isSale } from './try-times.ts';
 
+export const shapeUnderFire: ServiceShape = {
+  ...{ instances: 4, balancer: 'nginx' },
+  settings: { ORDER_WORKERS: '2' }, // So that one can claim what the other left.
+};
+
 export interface StormFault {
   readonly fault: Fault;
   /** `kill instance`: the same for every instance. */
@@ -28,6 +35,19 @@ export interface StormFault {
   readonly afterMs: number;
   /** From the injection to the undo. */
   readonly forMs: number;
+}
+
+/** One server after the other is killed; the seed decides which one is first. */
+export function* killsInTurn(
+  servers: readonly string[],
+  seed: number,
+  times: Pick<StormFault, 'afterMs' | 'forMs'>,
+  most = Number.POSITIVE_INFINITY,
+): Generator<StormFault> {
+  for (let turn = seed; turn < seed + most; turn++) {
+    const fault = killServer(servers[turn % servers.length] ?? '');
+    yield { fault, kind: fault.name, ...times };
+  }
 }
 
 /**
@@ -84,6 +104,16 @@ export interface Sale<Of = Facts> {
   readonly facts: Of;
 }
 
+/** Once its orders are recorded. */
+export async function boughtOf(
+  stage: Stage,
+  voucherId: string,
+  purchases: readonly Purchase[],
+): Promise<Sale> {
+  const facts = await stage.facts(voucherId);
+  return { purchases, facts, tries: stage.triesOf(voucherId) };
+}
+
 /** Of many vouchers. */
 export const allOf = (sales: readonly Sale[]): Sale<Facts[]> => ({
   purchases: sales.flatMap(({ purchases }) => purchases),
@@ -91,33 +121,12 @@ export const allOf = (sales: readonly Sale[]): Sale<Facts[]> => ({
   facts: sales.map(({ facts }) => facts),
 });
 
-export interface StormFigures {
-  readonly purchases: number;
-  /** HTTP requests: a purchase is repeated until its answer is final. */
-  readonly requests: number;
-  /** Units that left the stock in MySQL. */
-  readonly sold: number;
-  /** Orders in MySQL. */
-  readonly recorded: number;
-  /** Users and vouchers with an accepted answer. */
-  readonly accepted: number;
-  /** Accepted orders that MySQL does not have. */
-  readonly lost: number;
-  readonly usersWithTwoOrders: number;
-  /** Purchases that were sent, without a final answer. */
-  readonly unresolved: number;
-  /** Purchases that no client began in time. */
-  readonly unsent: number;
-  /** Answers that a purchase of this storm must never get. */
-  readonly unexpected: number;
-}
-
 const expected: readonly string[] = ['sold-out', 'already-ordered', 'not-ready'];
 
-export function stormFigures(
+function stormFigures(
   { purchases, tries, facts }: Sale<readonly Facts[]>,
   alsoExpected: readonly string[] = [],
-): StormFigures {
+) {
   const accepted = tries.filter(isSale);
   const recorded = new Set(facts.flatMap((each) => confirmed(each).map(({ id }) => id)));
   const buyers = new Set(accepted.map(({ voucherId, userId }) => `${voucherId} ${userId}`));
@@ -126,14 +135,22 @@ export function stormFigures(
   const begun = purchases.filter(({ requestId }) => sent.has(requestId));
   return {
     purchases: purchases.length,
+    /** HTTP requests: a purchase is repeated until its answer is final. */
     requests: tries.length,
+    /** Units that left the stock in MySQL. */
     sold: sum(facts.map(({ initialStock, mysql }) => initialStock - mysql.stock)),
+    /** Orders in MySQL. */
     recorded: recorded.size,
+    /** Users and vouchers with an accepted answer. */
     accepted: buyers.size,
+    /** Accepted orders that MySQL does not have. */
     lost: [...orders].filter((id) => !recorded.has(id)).length,
     usersWithTwoOrders: sum(facts.map(usersWithSeveralOrders)),
+    /** Purchases that were sent, without a final answer. */
     unresolved: unresolved(begun, tries).length,
+    /** Purchases that no client began in time. */
     unsent: purchases.length - begun.length,
+    /** Answers that a purchase of this storm must never get. */
     unexpected: tries.filter(isUnexpected([...expected, ...alsoExpected])).length,
   };
 }
@@ -174,7 +191,7 @@ export function judgeUnderFire(sale: Sale<readonly Facts[]>, by: JudgedBy): Judg
   };
 }
 
-function stormViolations(figures: StormFigures): string[] {
+function stormViolations(figures: ReturnType<typeof stormFigures>): string[] {
   const { sold, recorded, accepted, lost, usersWithTwoOrders } = figures;
   const isEqual = sold === recorded && recorded === accepted;
   const unequal = `${sold} sold, ${recorded} recorded and ${accepted} accepted are not equal`;

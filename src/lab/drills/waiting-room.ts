@@ -4,7 +4,6 @@
  * and some leave the line without a word.
  */
 import type { ServiceShape } from '../environment/servers/service.ts';
-import { killServer } from '../faults/process.ts';
 import { countBy, sum } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -13,7 +12,15 @@ import { type Look, lookAtPlace } from '../workload/waiting-line.ts';
 import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
 import { isSale, now, sentAt } from './try-times.ts';
-import { allOf, judgeUnderFire, type Sale, type StormFault, underFire } from './under-fire.ts';
+import {
+  allOf,
+  boughtOf,
+  judgeUnderFire,
+  killsInTurn,
+  type Sale,
+  shapeUnderFire,
+  underFire,
+} from './under-fire.ts';
 
 const rung = 'lua-stream';
 const passesAtOnce = 20;
@@ -28,10 +35,10 @@ const betweenTriesMs = 200;
 const thinkMs = 300;
 const withinMs = 120_000;
 
-export const waitingShape: ServiceShape = {
-  ...{ instances: 4, balancer: 'nginx' },
+const waitingShape: ServiceShape = {
+  ...shapeUnderFire,
   // A pass of a purchase whose instance died lapses soon.
-  settings: { ORDER_WORKERS: '2', PASS_MS: '5000', USER_TRIES_PER_SECOND: '0' },
+  settings: { ...shapeUnderFire.settings, PASS_MS: '5000', USER_TRIES_PER_SECOND: '0' },
 };
 
 export const waitingRoom: Drill = {
@@ -62,11 +69,11 @@ async function playSale(stage: Stage, seed: number): Promise<WaitedSale> {
     if (look) looks.push(look);
   };
   const visits = () => Promise.all(purchases.map(visit));
-  const { kinds: killed } = await underFire(stage, [killsOf(seed)], visits);
-  const facts = await stage.facts(voucherId);
-  const tries = stage.triesOf(voucherId);
+  const kills = killsInTurn(killedInTurn, seed, killTimes);
+  const { kinds: killed } = await underFire(stage, [kills], visits);
   const jumped = purchases.filter((_, at) => jumps(at)).map(asJump);
-  return { ...{ looks, killed, facts, tries, passesAtOnce }, purchases: staying, jumps: jumped };
+  const bought = await boughtOf(stage, voucherId, staying);
+  return { ...bought, looks, killed, passesAtOnce, jumps: jumped };
 }
 
 const asJump = ({ requestId, ...purchase }: Purchase): Purchase => ({
@@ -100,14 +107,9 @@ async function waitAndBuy(stage: Stage, purchase: Purchase, looks: Look[]): Prom
   }
 }
 
-/** All in turn: one instance goes on answering, and one worker goes on recording. */
-function* killsOf(seed: number): Generator<StormFault> {
-  const servers = ['api-1', 'redis-main', 'api-2', 'api-worker-1', 'api-3'];
-  for (let turn = seed; ; turn++) {
-    const fault = killServer(servers[turn % servers.length] ?? '');
-    yield { fault, kind: fault.name, afterMs: 600, forMs: 400 };
-  }
-}
+/** One instance goes on answering, and one worker goes on recording. */
+const killedInTurn = ['api-1', 'redis-main', 'api-2', 'api-worker-1', 'api-3'];
+const killTimes = { afterMs: 600, forMs: 400 };
 
 /** About a place. */
 export type FirstLook = Pick<Look, 'place' | 'askedAt' | 'answeredAt'>;
@@ -123,46 +125,40 @@ export interface WaitedSale extends Sale {
 }
 
 export function judgeWaitingRoom(sales: readonly WaitedSale[]): Judged {
-  const own = sales.map((sale) => ({ ...sale, tries: ownTries(sale) }));
+  const own = sales.map((sale) => ({ ...sale, tries: withoutJumps(sale) }));
   const figures = lineFigures(sales);
-  const wrong = { broken: lineViolations(figures), missing: sales.flatMap(missing) };
+  const broken = countTexts([
+    [figures.placesLost, 'users lost their place'],
+    [figures.placesShared, 'places were given to two users'],
+    [figures.inversions, 'users came later and have an earlier place'],
+    [figures.passesTooEarly, 'passes were given before their turn'],
+    [figures.passesTooMany, 'more users had a pass at a time than may have one'],
+    [figures.jumpsSold, 'purchases were sold without a pass'],
+  ]);
+  const wrong = { broken, missing: sales.flatMap(missing) };
   return {
-    ...judgeUnderFire(allOf(own), {
-      ...{ ...wrong, figures: { ...figures }, alsoExpected: ['pass-required'] },
-    }),
+    ...judgeUnderFire(allOf(own), { ...wrong, figures, alsoExpected: ['pass-required'] }),
     faults: countBy(sales.flatMap(({ killed }) => killed)),
   };
 }
 
-export interface LineFigures {
-  readonly places: number;
-  /** A user was asked to wait so often. */
-  readonly askedToWait: number;
-  /** A user had another place than before, and never had a pass for that one. */
-  readonly placesLost: number;
-  /** Places that two users had. */
-  readonly placesShared: number;
-  /** Users who asked after another one was answered, and have an earlier place. */
-  readonly inversions: number;
-  /** Passes of places whose turn had not come. */
-  readonly passesTooEarly: number;
-  /** How many more users had a pass that they could use, at a time, than may have one. */
-  readonly passesTooMany: number;
-  /** Purchases that were sold without a pass, and those that were refused. */
-  readonly jumpsSold: number;
-  readonly jumpsRefused: number;
-}
-
-export function lineFigures(sales: readonly WaitedSale[]): LineFigures {
+function lineFigures(sales: readonly WaitedSale[]) {
   const all = (of: (sale: WaitedSale) => number) => sum(sales.map(of));
   return {
     places: all(({ looks }) => new Set(looks.map(({ place }) => place)).size),
+    /** A user was asked to wait so often. */
     askedToWait: all(({ looks }) => looks.filter(({ pass }) => pass === undefined).length),
+    /** A user had another place than before, and never had a pass for that one. */
     placesLost: all(placesLost),
+    /** Places that two users had. */
     placesShared: all(placesShared),
+    /** Users who asked after another one was answered, and have an earlier place. */
     inversions: all(inversions),
+    /** Passes of places whose turn had not come. */
     passesTooEarly: all(({ looks }) => looks.filter(isTooEarly).length),
+    /** How many more users had a pass that they could use, at a time, than may have one. */
     passesTooMany: all((sale) => Math.max(0, mostPasses(sale) - sale.passesAtOnce)),
+    /** Purchases that were sold without a pass, and those that were refused. */
     jumpsSold: all((sale) => jumpTries(sale).filter(isSale).length),
     jumpsRefused: all((sale) => jumpTries(sale).filter(isRefusedJump).length),
   };
@@ -173,17 +169,14 @@ const placeOf = ({ place }: Look): string => String(place);
 const hasPass = ({ pass }: Look): boolean => pass !== undefined;
 const isRefusedJump = ({ reason }: Try): boolean => reason === 'pass-required';
 
-const requestIds = (purchases: readonly Purchase[]) =>
-  new Set(purchases.map(({ requestId }) => requestId));
-
 function jumpTries({ jumps, tries }: WaitedSale): Try[] {
-  const ids = requestIds(jumps);
+  const ids = new Set(jumps.map(({ requestId }) => requestId));
   return tries.filter(({ requestId }) => ids.has(requestId));
 }
 
-function ownTries({ jumps, tries }: WaitedSale): Try[] {
-  const ids = requestIds(jumps);
-  return tries.filter(({ requestId }) => !ids.has(requestId));
+function withoutJumps(sale: WaitedSale): Try[] {
+  const jumps = new Set(jumpTries(sale));
+  return sale.tries.filter((each) => !jumps.has(each));
 }
 
 function placesLost({ looks }: WaitedSale): number {
@@ -242,16 +235,6 @@ function inHand({ answeredAt, passUntil = answeredAt }: Look, tries: readonly Tr
     { at: until, change: -1 },
   ];
 }
-
-const lineViolations = (figures: LineFigures): string[] =>
-  countTexts([
-    [figures.placesLost, 'users lost their place'],
-    [figures.placesShared, 'places were given to two users'],
-    [figures.inversions, 'users came later and have an earlier place'],
-    [figures.passesTooEarly, 'passes were given before their turn'],
-    [figures.passesTooMany, 'more users had a pass at a time than may have one'],
-    [figures.jumpsSold, 'purchases were sold without a pass'],
-  ]);
 
 /** Without these, nothing could have gone wrong. */
 function missing(sale: WaitedSale): string[] {
