@@ -1,7 +1,7 @@
 /** A race under load: whether it went as the ladder claims, and what its report has. */
 import { describe, expect, test } from 'vitest';
+import { phasesAround } from '../../src/lab/drills/expectations.ts';
 import {
-  loadPhases,
   type PlayUnderLoad,
   playFigures,
   playsVerdict,
@@ -28,7 +28,8 @@ import {
 } from './facts.ts';
 
 const loadOf = (tries: PlayUnderLoad['load']['tries']) => ({
-  ...{ calmFrom: at(0), playFrom: at(1_000), playTo: at(3_000), until: at(4_000), tries },
+  ...{ calmFrom: at(0), brokenAt: at(1_000), downFrom: at(1_000), downUntil: at(3_000) },
+  ...{ mendedAt: at(3_000), until: at(4_000), tries },
 });
 const steady = load((ms) => (ms >= 1_500 && ms < 2_500 ? away : sold));
 
@@ -140,7 +141,8 @@ describe('a race under load, beside one that went as claimed,', () => {
 
 describe('the report of races under load', () => {
   test('has the load before, during and after each race', () => {
-    const phases = loadPhases('multilock', 'stale-promotion', loadOf(steady));
+    const row = { name: 'stale-promotion' };
+    const phases = phasesAround('multilock', { ...loadOf(steady), row });
     expect(phases).toMatchObject([
       { phase: 'before', accepted: 10, refusedBecause: {}, p99Ms: 5 },
       {

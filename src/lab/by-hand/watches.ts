@@ -102,14 +102,7 @@ async function readRecorded({ connections }: Stage, voucherId: string): Promise<
   return { recorded, twice, dead: Number(of('failed')?.['orders'] ?? 0) };
 }
 
-/** How many orders the queue of a rung has, and how many of them an order worker has in hand. */
-interface QueueDepth {
-  readonly depth: number;
-  /** Null: the queue does not say it. */
-  readonly inHand: number | null;
-  /** True: `depth` leaves out what a worker has in hand. */
-  readonly isInHandUncounted: boolean;
-}
+type QueueDepth = Omit<NonNullable<SaleCounts['queue']>, 'nowhere'>;
 
 /** @returns null without a queue that other processes can ask */
 function queueDepthOf(connections: Connections, rung: Rung): (() => Promise<QueueDepth>) | null {

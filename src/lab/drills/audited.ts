@@ -1,6 +1,6 @@
 /** What every drill does with its facts: audit them, and one verdict with its reasons. Pure. */
 import { type Audit, audit, worstOf } from '../../service/audit/audit.ts';
-import type { Attempt, Facts } from '../../service/audit/facts.ts';
+import { type Attempt, confirmed, type Facts } from '../../service/audit/facts.ts';
 import { evidenceOf, type Finding } from '../../service/audit/finding.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { evidenceTexts } from '../../texts/evidence.ts';
@@ -20,6 +20,15 @@ export const auditAll = (facts: readonly Facts[]): SaleAudit[] =>
 /** The facts that a drill keeps, so that its reasons can be checked. */
 const factsNotHeld = (audits: readonly SaleAudit[]): Facts[] =>
   audits.filter((each) => each.audit.verdict !== 'held').map(({ facts }) => facts);
+
+export const acceptedOrders = ({ attempts = [] }: Facts): Set<string> =>
+  new Set(attempts.filter(isSale).map(({ orderId = '' }) => orderId));
+
+/** The accepted orders that MySQL does not have. */
+export function unrecordedOrders(facts: Facts): string[] {
+  const recorded = new Set(confirmed(facts).map(({ id }) => id));
+  return [...acceptedOrders(facts)].filter((id) => !recorded.has(id));
+}
 
 /** The accepted attempts whose order no store has. */
 export function lostSales({ attempts = [], mysql, redis }: Facts): Attempt[] {

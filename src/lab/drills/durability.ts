@@ -14,10 +14,12 @@ import { percentiles } from '../workload/percentiles.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
 import {
   type AuditedFinding,
+  acceptedOrders,
   auditAll,
   findingsOf,
   findingText,
   type SaleAudit,
+  unrecordedOrders,
 } from './audited.ts';
 import type { Drill, DrillOptions } from './drill.ts';
 import {
@@ -123,19 +125,10 @@ function withoutSalesMs({ tries, calmFrom, until }: Timeline): number {
   return longestGapBetweenMs(inside, calmFrom, until);
 }
 
-/** Accepted orders that MySQL does not have. */
-function countLost(facts: Facts): number {
-  const recorded = new Set(confirmed(facts).map(({ id }) => id));
-  return [...acceptedIn(facts)].filter((id) => !recorded.has(id)).length;
-}
-
-const acceptedIn = ({ attempts = [] }: Facts): Set<string> =>
-  new Set(attempts.filter(isSale).flatMap(({ orderId = [] }) => orderId));
-
 const losesAsClaimed =
   (claim: Claim): Expectation =>
   ({ atRisk = 0 }, facts) => {
-    const lost = countLost(facts);
+    const lost = unrecordedOrders(facts).length;
     if (claim === 'none')
       return unless(lost === 0, `${lost} accepted orders were lost, and none may be`);
     const isEnough = claim === 'may' || lost >= Math.max(1, atRisk);
@@ -186,7 +179,7 @@ export function judgeLosses(loads: readonly PlayedOutages<LossRow>[]): Judged {
   const all = loads.map((load) => {
     const own = audits.filter(({ facts }) => facts === load.facts);
     const shown = own.flatMap(findingsOf).filter(isLoss);
-    return { load, name: nameOf(load), lost: countLost(load.facts), shown };
+    return { load, name: nameOf(load), lost: unrecordedOrders(load.facts).length, shown };
   });
   const broken = all
     .filter(({ lost, shown }) => lost > 0 !== shown.length > 0)
@@ -235,7 +228,7 @@ const survivalOf = (seen: SeenOutage<LossRow>, facts: Facts): readonly string[] 
   const unknown = (facts.attempts ?? []).filter(({ outcome }) => outcome === 'unknown').length;
   return [
     ...[row.durability, row.loss],
-    ...[acceptedIn(facts).size, countLost(facts), unknown].map(String),
+    ...[acceptedOrders(facts).size, unrecordedOrders(facts).length, unknown].map(String),
     (withoutSalesMs(seen) / 1_000).toFixed(1),
     percentiles(calm).p50.toFixed(1),
   ];

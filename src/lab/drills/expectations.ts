@@ -2,7 +2,7 @@
  * How an outage must look: each expectation says what is wrong with what was seen of it. A drill
  * names its expectations in the row of an outage. Pure.
  */
-import { confirmed, type Facts } from '../../service/audit/facts.ts';
+import type { Facts } from '../../service/audit/facts.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import {
   type AuditedFinding,
@@ -11,6 +11,7 @@ import {
   findingsOf,
   judgeAudits,
   type SaleAudit,
+  unrecordedOrders,
 } from './audited.ts';
 import { type Phase, phaseOf } from './phases.ts';
 import {
@@ -84,6 +85,15 @@ export interface PlayedOutages<Row extends ExpectedOutage = ExpectedOutage> {
   readonly facts: Facts;
 }
 
+/** What its phases are made of: those of a race in a drill, too. */
+export interface PhasedOutage
+  extends Pick<
+    Timeline,
+    'calmFrom' | 'brokenAt' | 'downFrom' | 'downUntil' | 'mendedAt' | 'until' | 'tries'
+  > {
+  readonly row: Pick<ExpectedOutage, 'name' | 'phase'>;
+}
+
 /** Sent and answered while all that breaks was broken. */
 export const meanwhile = ({ tries, downFrom, downUntil }: Timeline): Try[] =>
   sentBetween(tries, downFrom, downUntil).filter((each) => answeredAt(each) < downUntil);
@@ -100,13 +110,17 @@ export const looksThatSay = ({ looks }: Timeline, sign: string): number =>
  * By the times at which they were sent: a sale that was under way may be answered late, after its
  * release was sent to a stopped server. Also from the last sale to the end.
  */
-export function withoutSalesMs({ tries, calmFrom, until }: Timeline): number {
+export function withoutSalesMs({ tries, calmFrom, until }: Omit<PhasedOutage, 'row'>): number {
   const sales = sentBetween(tries, calmFrom, until).filter(isSale);
   return longestGapBetweenMs(sales.map(sentAt), calmFrom, until);
 }
 
 /** From the mending to the first sale that was sent after it; null without one. */
-export function resumedAfterMs({ tries, mendedAt, until }: Timeline): number | null {
+export function resumedAfterMs({
+  tries,
+  mendedAt,
+  until,
+}: Omit<PhasedOutage, 'row'>): number | null {
   const sales = sentBetween(tries, mendedAt, until).filter(isSale).map(answeredAt);
   const answered = sales.filter((at) => at < until);
   return firstAfterMs(answered, mendedAt);
@@ -180,14 +194,14 @@ export const expected = {
 } as const;
 
 /** What clients saw from `from` to `to`, with the cost of the outage. */
-export const outagePhase = (rung: string, seen: SeenOutage, from: bigint, to: bigint): Phase => ({
+export const outagePhase = (rung: string, seen: PhasedOutage, from: bigint, to: bigint): Phase => ({
   ...phaseOf(rung, seen.row.phase ?? seen.row.name, sentBetween(seen.tries, from, to)),
   withoutSalesMs: withoutSalesMs(seen),
   resumedAfterMs: resumedAfterMs(seen),
 });
 
 /** Before, during and after. */
-export const phasesAround = (rung: string, seen: SeenOutage): Phase[] => [
+export const phasesAround = (rung: string, seen: PhasedOutage): Phase[] => [
   phaseOf(rung, 'before', sentBetween(seen.tries, seen.calmFrom, seen.brokenAt)),
   outagePhase(rung, seen, seen.downFrom, seen.downUntil),
   phaseOf(rung, 'after', sentBetween(seen.tries, seen.mendedAt, seen.until)),
@@ -244,12 +258,8 @@ export const deadLettered = ({ mysql }: Facts): number =>
 
 /** Every store answers by then, so an order that is still queued is passed over by the workers. */
 function wrongOrders(facts: Facts): string[] {
-  const recorded = new Set(confirmed(facts).map(({ id }) => id));
-  const missing = (facts.attempts ?? []).filter(
-    (attempt) => isSale(attempt) && !recorded.has(attempt.orderId ?? ''),
-  );
   return countTexts([
-    [missing.length, 'accepted orders are not recorded'],
+    [unrecordedOrders(facts).length, 'accepted orders are not recorded'],
     [deadLettered(facts), 'orders were dead-lettered'],
   ]).map((text) => `voucher ${facts.voucherId}: ${text}`);
 }

@@ -30,17 +30,9 @@ import type { Stage } from '../stage/stage.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { drillVerdict } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { type Phase, phaseOf, phaseTable } from './phases.ts';
-import {
-  answeredAt,
-  firstAfterMs,
-  hasSaleSince,
-  isSale,
-  longestGapBetweenMs,
-  now,
-  sentAt,
-  sentBetween,
-} from './try-times.ts';
+import { type PhasedOutage, phasesAround } from './expectations.ts';
+import { phaseTable } from './phases.ts';
+import { hasSaleSince, isSale, now, sentBetween } from './try-times.ts';
 
 export interface DrilledRace {
   readonly race: RaceName;
@@ -142,7 +134,9 @@ function playedText({ race, rung, verdict, asClaimed, evidence, steps }: PlayedR
 }
 
 function judge(plays: readonly NamedPlay[]): Judged {
-  const phases = plays.flatMap(({ played, phase, load }) => loadPhases(played.rung, phase, load));
+  const phases = plays.flatMap(({ played, phase, load }) =>
+    phasesAround(played.rung, { ...load, row: { name: phase } }),
+  );
   const notAsClaimed = plays.filter(({ played }) => !played.asClaimed);
   return {
     ...playsVerdict(plays),
@@ -157,14 +151,7 @@ function judge(plays: readonly NamedPlay[]): Judged {
  * with one request, before the race, while it is played, and after it. The times are nanoseconds of
  * the clock of the tries.
  */
-export interface RaceLoad {
-  readonly calmFrom: bigint;
-  /** From the first step of the race until every fault is mended. */
-  readonly playFrom: bigint;
-  readonly playTo: bigint;
-  readonly until: bigint;
-  readonly tries: readonly Try[];
-}
+export type RaceLoad = Omit<PhasedOutage, 'row'>;
 
 const perSecond = 30;
 const secondsMax = 60;
@@ -173,11 +160,11 @@ const secondsMax = 60;
  * clients leave connections to MySQL for the race.
  */
 const clients = 8;
-export const loadUsers = perSecond * secondsMax;
+const loadUsers = perSecond * secondsMax;
 const waitForSaleMs = 10_000;
 
 /** @param calmMs how long the load goes on before and after the race. */
-export async function loadAround(
+async function loadAround(
   stage: Stage,
   rung: string,
   voucherId: string,
@@ -189,12 +176,13 @@ export async function loadAround(
   return stage.during(load, async (tries) => {
     const calmFrom = await untilSold(stage, tries, now());
     await stage.rest(calmMs);
-    const playFrom = now();
+    const brokenAt = now();
     await play();
-    const playTo = now();
-    await untilSold(stage, tries, playTo);
+    const mendedAt = now();
+    await untilSold(stage, tries, mendedAt);
     await stage.rest(calmMs);
-    return { calmFrom, playFrom, playTo, until: now(), tries };
+    const times = { calmFrom, brokenAt, downFrom: brokenAt, downUntil: mendedAt, mendedAt };
+    return { ...times, until: now(), tries };
   });
 }
 
@@ -205,25 +193,8 @@ async function untilSold(stage: Stage, tries: readonly Try[], since: bigint): Pr
   return now();
 }
 
-export const salesAfter = ({ tries, playTo, until }: RaceLoad): Try[] =>
-  sentBetween(tries, playTo, until).filter(isSale);
-
-/** Before, during and after the race, as clients of the load saw them: by when they sent. */
-export function loadPhases(rung: string, during: string, load: RaceLoad): Phase[] {
-  const { tries, calmFrom, playFrom, playTo, until } = load;
-  const seen = (phase: string, from: bigint, to: bigint) =>
-    phaseOf(rung, phase, sentBetween(tries, from, to));
-  const sales = sentBetween(tries, calmFrom, until).filter(isSale);
-  return [
-    seen('before', calmFrom, playFrom),
-    {
-      ...seen(during, playFrom, playTo),
-      withoutSalesMs: longestGapBetweenMs(sales.map(sentAt), calmFrom, until),
-      resumedAfterMs: firstAfterMs(salesAfter(load).map(answeredAt), playTo),
-    },
-    seen('after', playTo, until),
-  ];
-}
+const salesAfter = ({ tries, mendedAt, until }: RaceLoad): Try[] =>
+  sentBetween(tries, mendedAt, until).filter(isSale);
 
 export interface PlayUnderLoad {
   readonly played: PlayedRace;
@@ -275,7 +246,7 @@ const unplayed = ['not-there', 'no-lock-there', 'recorded-anyway', 'slow'] as co
 /** Each makes it undecided: without a fault, or without a load, a drill proves nothing. */
 function missing(play: PlayUnderLoad): string[] {
   const { played, load, faults } = play;
-  const { tries, calmFrom, playFrom, playTo } = load;
+  const { tries, calmFrom, brokenAt, mendedAt } = load;
   const found: string[] = [];
   if (played.verdict === 'unknown') found.push(`unknown: ${played.evidence}`);
   else if (played.steps.some(({ place }) => isMissed(place, ...unplayed)))
@@ -286,9 +257,9 @@ function missing(play: PlayUnderLoad): string[] {
       found.push(`${check} unknown: ${evidenceText('en', ...evidenceOf(finding))}`);
   }
   if (faults === 0) found.push('no fault was injected');
-  if (!sentBetween(tries, calmFrom, playFrom).some(isSale))
+  if (!sentBetween(tries, calmFrom, brokenAt).some(isSale))
     found.push('nobody of the load bought before it');
-  if (sentBetween(tries, playFrom, playTo).length === 0)
+  if (sentBetween(tries, brokenAt, mendedAt).length === 0)
     found.push('nobody of the load tried meanwhile');
   return found;
 }

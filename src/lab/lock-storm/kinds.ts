@@ -21,16 +21,6 @@ export interface LanesOfKey extends StormKey {
   readonly lanes: number;
 }
 
-/** The argument of contender.ts. */
-export interface ContenderTask {
-  readonly name: string;
-  readonly seed: number;
-  readonly folder: string;
-  readonly leaseMs: number;
-  readonly bellMs: number;
-  readonly keys: readonly LanesOfKey[];
-}
-
 /** What a contender is told; `seed` is its own. */
 export interface Task {
   readonly name: string;
@@ -39,6 +29,13 @@ export interface Task {
   readonly redisUrl: string;
   /** The settings of the lab. */
   readonly environment: Readonly<Record<string, string>>;
+}
+
+/** The argument of contender.ts. */
+export interface ContenderTask extends Omit<Task, 'redisUrl' | 'environment'> {
+  readonly leaseMs: number;
+  readonly bellMs: number;
+  readonly keys: readonly LanesOfKey[];
 }
 
 export interface Program {

@@ -1,9 +1,10 @@
 /** Plays every planned cell of the scoreboard on real servers. */
 import { auditAll } from '../drills/audited.ts';
 import { sellThrough } from '../drills/lock-outages.ts';
-import { defaultShape, type Lab } from '../environment/lab.ts';
+import { defaultShape } from '../environment/lab.ts';
 import { raceOn } from '../play/race-on.ts';
-import type { Judged, Text } from '../stage/result.ts';
+import type { Emit } from '../stage/events.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Experiment } from '../stage/stage.ts';
 import { type Stage, withStage } from '../stage/stage.ts';
 import {
@@ -31,10 +32,6 @@ export interface ScoreboardOptions extends ScoreboardChoice {
   readonly partMs: number;
 }
 
-interface PlayOptions extends ScoreboardOptions, Pick<Stage, 'signal'> {
-  readonly progress: (text: Text) => void;
-}
-
 /** The cells that were played are its own; every other cell is empty. */
 export function scoreboardExperiment(): Experiment<ScoreboardOptions, readonly Cell[]> {
   const cells = new Map<string, Cell>();
@@ -44,9 +41,7 @@ export function scoreboardExperiment(): Experiment<ScoreboardOptions, readonly C
       zh: '每种锁，对每种锁的故障',
     },
     play: async (stage, options) => {
-      const { lab, signal } = stage;
-      const progress = (text: Text) => stage.note(text);
-      await playCells(lab, { ...options, signal, progress }, cells);
+      await playCells(stage, options, cells);
       return judgedBoard([...cells.values()]);
     },
     soFar: () => ({ own: [...cells.values()] }),
@@ -66,7 +61,11 @@ function judgedBoard(cells: readonly Cell[]): Judged<readonly Cell[]> {
   };
 }
 
-async function playCells(lab: Lab, options: PlayOptions, cells: Map<string, Cell>): Promise<void> {
+async function playCells(
+  stage: Stage,
+  options: ScoreboardOptions,
+  cells: Map<string, Cell>,
+): Promise<void> {
   const races = racesOf(options);
   const sales = salesOf(options);
   const total = options.times * (races.length + sales.length);
@@ -76,52 +75,43 @@ async function playCells(lab: Lab, options: PlayOptions, cells: Map<string, Cell
     const plays = [...(cells.get(key)?.plays ?? []), play];
     cells.set(key, { rung, fault, plays });
     const claim = play.asClaimed ? '' : ' NOT AS CLAIMED';
-    options.progress(`${step} of ${total}: ${key}: ${marks[outcomeOfPlay(play)]}${claim}`);
+    stage.note(`${step} of ${total}: ${key}: ${marks[outcomeOfPlay(play)]}${claim}`);
   };
   const times = Array.from({ length: options.times }, (_, time) => time);
   for (const race of races)
     for (const _ of times) {
       step += 1;
-      add(race.rung, race.fault, await playOneRace(lab, race, options));
+      add(race.rung, race.fault, await playOneRace(stage, race));
     }
   for (const sale of sales)
     for (const seed of times) {
       step += 1;
-      const plays = await playOneSale(lab, sale, seed, options);
+      const plays = await playOneSale(stage, sale, seed, options.partMs);
       for (const [fault, play] of plays) add(sale.rung, fault, play);
     }
 }
 
 /** Every race is played through the proxies, so that the service does not restart between them. */
-async function playOneRace(
-  lab: Lab,
-  { race, rung }: PlannedRace,
-  { signal, progress }: PlayOptions,
-): Promise<CellPlay> {
-  const play = async () =>
-    withStage(
-      lab,
-      signal,
-      async (stage) => playOfRace(await raceOn(stage, race, rung, 'proxied')),
-      (event) => event.kind === 'note' && progress(event.text),
-    );
-  return told(lab, signal, play, playOfError);
-}
+const playOneRace = (board: Stage, { race, rung }: PlannedRace): Promise<CellPlay> =>
+  told(
+    board,
+    async (stage) => playOfRace(await raceOn(stage, race, rung, 'proxied')),
+    playOfError,
+    (event) => event.kind === 'note' && board.note(event.text),
+  );
 
 async function playOneSale(
-  lab: Lab,
+  board: Stage,
   { rung, network, outages }: PlannedSale,
   seed: number,
-  { partMs, signal }: PlayOptions,
+  partMs: number,
 ): Promise<[fault: string, play: CellPlay][]> {
   const plans = outages.map(({ plan }) => plan);
   const claims = { partMs, soldAgainWithinMs: Number.POSITIVE_INFINITY };
   const request = { rung, plans, seed, title: 'scoreboard', ...claims };
-  const play = async (): Promise<[string, CellPlay][]> => {
-    const sale = await withStage(lab, signal, async (stage) => {
-      await stage.serve({ ...defaultShape, network });
-      return sellThrough(stage, request);
-    });
+  const play = async (stage: Stage): Promise<[string, CellPlay][]> => {
+    await stage.serve({ ...defaultShape, network });
+    const sale = await sellThrough(stage, request);
     const [audited] = auditAll([sale.facts]);
     if (!audited) throw new RangeError('a sale is audited');
     const unfinished = playOfError(new Error(sale.unfinished.join('; ')));
@@ -130,21 +120,23 @@ async function playOneSale(
       return [fault, seen ? playOfOutage(seen, audited) : unfinished];
     });
   };
-  return told(lab, signal, play, (error) =>
+  return told(board, play, (error) =>
     outages.map(({ fault }) => [fault, playOfError(error)] as [string, CellPlay]),
   );
 }
 
-/** An error is a cell that could not tell. An interruption ends the command. */
+/**
+ * On a stage of its own. An error is a cell that could not tell; an interruption ends the command.
+ */
 async function told<T>(
-  lab: Lab,
-  signal: AbortSignal,
-  play: () => Promise<T>,
+  { lab, signal }: Stage,
+  play: (stage: Stage) => Promise<T>,
   otherwise: (error: Error) => T,
+  emit?: Emit,
 ): Promise<T> {
   signal.throwIfAborted();
   try {
-    return await play();
+    return await withStage(lab, signal, play, emit);
   } catch (error) {
     signal.throwIfAborted();
     await lab.heal();

@@ -114,19 +114,14 @@ class Injection {
 
   get played(): PlayedFault {
     const { fault, state, checkpoints } = this.#planned.target;
-    const missed = this.#missed === undefined ? {} : { missed: this.#missed };
-    const isMissed = this.#missed !== undefined;
+    const missed = this.#missed;
+    const isMissed = missed !== undefined;
     const text = {
       en: `${fault} at ${checkpoints.join(', ')}; ${state}${isMissed ? ' (missed)' : ''}`,
       zh: `${fault}，在 ${checkpoints.join('、')}；${state}${isMissed ? '（错过）' : ''}`,
     };
-    return {
-      text,
-      injected: this.#injected,
-      cells: this.#cells,
-      forMs: this.#forMs,
-      ...missed,
-    };
+    const [injected, cells, forMs] = [this.#injected, this.#cells, this.#forMs];
+    return { text, injected, cells, forMs, ...(isMissed && { missed }) };
   }
 
   miss(why: Text): void {

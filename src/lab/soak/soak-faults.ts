@@ -147,7 +147,8 @@ export class Steering {
   readonly #targets: readonly Target[];
   readonly #random: (below: number) => number;
   readonly #played = new Map<Target, number>();
-  readonly #seen = new Set<string>();
+  /** The cells. */
+  readonly seen = new Set<string>();
 
   constructor(targets: readonly Target[], seed: number) {
     const generator = xoroshiro128plus(seed);
@@ -171,11 +172,11 @@ export class Steering {
   }
 
   saw(cells: readonly string[]): void {
-    for (const cell of cells) this.#seen.add(cell);
+    for (const cell of cells) this.seen.add(cell);
   }
 
   #timesOf = (target: Target): number => this.#played.get(target) ?? 0;
-  #isSeen = (target: Target): boolean => cellsOf(target).every((cell) => this.#seen.has(cell));
+  #isSeen = (target: Target): boolean => cellsOf(target).every((cell) => this.seen.has(cell));
 }
 
 /** Before the script of a purchase is sent; after it has run, and before the client is answered. */

@@ -71,19 +71,17 @@ async function playFaults(
 ): Promise<PlayedFault[]> {
   const endMs = performance.now() + minutes * 60_000;
   const steering = new Steering(targets, seed);
-  const seen = new Set<string>();
   const played: PlayedFault[] = [];
   try {
     while (performance.now() < endMs) {
       const planned = steering.next();
       const fault = await playFault(stage, sale, planned);
       steering.saw(fault.cells);
-      for (const cell of fault.cells) seen.add(cell);
       played.push(fault);
       const [number, all] = [played.length, declaredCells.length];
       stage.note({
-        en: `${number}. ${seen.size} of ${all} cells: ${fault.text.en}`,
-        zh: `${number}. 单元格 ${seen.size}/${all}：${fault.text.zh}`,
+        en: `${number}. ${steering.seen.size} of ${all} cells: ${fault.text.en}`,
+        zh: `${number}. 单元格 ${steering.seen.size}/${all}：${fault.text.zh}`,
       });
       stage.forgetHistory(); // In an hour it would fill the disk.
       await stage.rest(Math.min(planned.restMs, endMs - performance.now()));

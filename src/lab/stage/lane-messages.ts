@@ -45,19 +45,3 @@ export function stayPresent(redis: Redis, player: string): () => void {
   const saying = setInterval(sayIt, presentSeconds * 300).unref();
   return () => clearInterval(saying);
 }
-
-/** The message expires, because the process of a killed lane never takes it. */
-export async function resumeLane(redis: Redis, player: string, lane: string): Promise<void> {
-  const key = laneKeys.resume(player, lane);
-  await redis.multi().rpush(key, 'resume').expire(key, keptSeconds).exec();
-}
-
-/** From now on the orders of this player stop the process that consumes them. */
-export async function armWorker(redis: Redis, player: string): Promise<void> {
-  await redis.set(laneKeys.armed(player), '1', 'EX', keptSeconds);
-}
-
-/** No process stops any more. One that stands at a checkpoint stays there. */
-export async function disarmWorker(redis: Redis, player: string): Promise<void> {
-  await redis.del(laneKeys.armed(player));
-}

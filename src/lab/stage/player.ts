@@ -10,15 +10,7 @@ import { serviceError } from '../../service/errors.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Emit, LaneEvent } from './events.ts';
-import {
-  type Arrival,
-  armWorker,
-  disarmWorker,
-  laneKeys,
-  resumeLane,
-  stayPresent,
-  workerLane,
-} from './lane-messages.ts';
+import { type Arrival, keptSeconds, laneKeys, stayPresent, workerLane } from './lane-messages.ts';
 import type { Place } from './place.ts';
 
 export type LaneState =
@@ -96,19 +88,19 @@ export class Player {
 
   /** From now on the orders of its requests stop the process that consumes them. */
   async armWorker(): Promise<void> {
-    await armWorker(this.#tools.redis, this.id);
+    await this.#tools.redis.set(laneKeys.armed(this.id), '1', 'EX', keptSeconds);
     if (!this.#states.has(workerLane)) this.watch(workerLane); // Else it may stand already.
   }
 
   /** No process stops any more. One that stands at a checkpoint stays there. */
-  disarmWorker(): Promise<void> {
-    return disarmWorker(this.#tools.redis, this.id);
+  async disarmWorker(): Promise<void> {
+    await this.#tools.redis.del(laneKeys.armed(this.id));
   }
 
   /** The worker stops no more, and resumes where it is. */
   async freeWorker(): Promise<void> {
     await this.disarmWorker();
-    await resumeLane(this.#tools.redis, this.id, workerLane);
+    await this.#go(workerLane);
     this.#early.delete(workerLane);
   }
 
@@ -124,8 +116,14 @@ export class Player {
     if (state && state.kind !== 'paused') return;
     if (this.#early.delete(lane)) return;
     this.#be(lane, { kind: 'running' });
-    if (state) await resumeLane(this.#tools.redis, this.id, lane);
+    if (state) await this.#go(lane);
     else void this.#send(lane);
+  }
+
+  /** The message expires, because the process of a killed lane never takes it. */
+  async #go(lane: string): Promise<void> {
+    const key = laneKeys.resume(this.id, lane);
+    await this.#tools.redis.multi().rpush(key, 'resume').expire(key, keptSeconds).exec();
   }
 
   async #send(lane: string): Promise<void> {
@@ -182,9 +180,8 @@ export class Player {
   async freeAll(): Promise<void> {
     this.#leave();
     await this.freeWorker();
-    const { redis } = this.#tools;
     for (const [lane, { kind }] of this.#states)
-      if (lane !== workerLane && kind !== 'answered') await resumeLane(redis, this.id, lane);
+      if (lane !== workerLane && kind !== 'answered') await this.#go(lane);
   }
 
   /** Runs every request that was sent to its answer. @throws DEADLINE_PASSED */
