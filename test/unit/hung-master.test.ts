@@ -9,7 +9,7 @@ const away = refused('7', 'lock-service-unavailable');
 const many = <T>(one: T): T[] => Array.from({ length: 49 }, () => one);
 
 const majority = (changes: Partial<Crowd> = {}): Crowd => ({
-  ...{ rung: 'redlock', fault: 'pause redis-1', sells: true, waiting: 49 },
+  ...{ rung: 'redlock', sells: true, waiting: 49 },
   ...{ attempts: [sale, ...many(ordered)], after: [away, accepted('8', 'b')] },
   ...changes,
 });

@@ -7,6 +7,7 @@ import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { texts } from '../../texts/texts.ts';
 import {
   type AuditedFinding,
+  acceptedOrders,
   auditAll,
   countViolations,
   findingsOf,
@@ -268,8 +269,7 @@ const leftBroken = (faults: readonly string[]): Bilingual[] => {
 /** Sold to buyers whose answer was lost; none where nobody knows the answers. */
 function untoldOrders(facts: Facts): number {
   if (!facts.attempts) return 0;
-  const accepted = facts.attempts.filter(({ outcome }) => outcome === 'accepted');
-  const told = new Set(accepted.map(({ orderId }) => orderId));
+  const told = acceptedOrders(facts);
   return confirmed(facts).filter(({ id }) => !told.has(id)).length;
 }
 

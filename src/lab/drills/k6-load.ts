@@ -42,7 +42,12 @@ export async function duringK6<T>(
     begun.resolve();
   };
   const signal = AbortSignal.any([stage.signal, ending.signal]);
-  const settings = settingsOf(stage, { ...load, lastsMs });
+  const settings = {
+    ...{ BASE_URL: stage.lab.baseUrl, TOKEN_SECRET: stage.lab.tokenSecret, RUNG: load.rung },
+    ...{ RATE: String(load.perSecond), SECONDS: String(Math.ceil(lastsMs / 1_000)) },
+    ...{ WORK_MS: '', ANSWER_SECONDS: '5' },
+    ...(load.voucherId !== undefined && { VOUCHER_ID: load.voucherId }),
+  };
   const running = runK6('failover.js', settings, onAttempt, signal).finally(() => ending.abort());
   running.catch(() => {}); // It is awaited below.
   try {
@@ -58,12 +63,3 @@ export async function duringK6<T>(
     await Promise.allSettled([running]);
   }
 }
-
-const settingsOf = (
-  { lab }: Stage,
-  { rung, perSecond, lastsMs, voucherId }: Omit<K6Load, 'name'>,
-): Readonly<Record<string, string>> => ({
-  ...{ BASE_URL: lab.baseUrl, TOKEN_SECRET: lab.tokenSecret, RUNG: rung, WORK_MS: '' },
-  ...{ RATE: String(perSecond), SECONDS: String(Math.ceil(lastsMs / 1_000)), ANSWER_SECONDS: '5' },
-  ...(voucherId !== undefined && { VOUCHER_ID: voucherId }),
-});
