@@ -2,7 +2,7 @@
  * The sentences of the course notes that no race and no drill tries. docs/course.md lists all of
  * them.
  */
-
+import { randomUUID } from 'node:crypto';
 import type { Bilingual } from '../stage/result.ts';
 import type { Experiment } from '../stage/stage.ts';
 import type { Erratum } from './erratum.ts';
@@ -53,7 +53,9 @@ export const erratumExperiment: Experiment<
       const erratum: Erratum = errata[name];
       const lines: Bilingual[] = [];
       stage.note(`${name} …`);
-      const isShown = await erratum.play(stage, (en, zh) => lines.push({ en, zh }));
+      const tell = (en: string, zh: string) => void lines.push({ en, zh });
+      const key = `erratum-${randomUUID()}`;
+      const isShown = await erratum.play({ stage, redis: connections.redis('admin'), key, tell });
       played.push({ name, lines, isShown });
     }
     const notShown = played.filter(({ isShown }) => !isShown);

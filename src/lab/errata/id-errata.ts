@@ -1,12 +1,10 @@
 /** Errata about the order ids of the notes. */
-import { randomUUID } from 'node:crypto';
 import type { ResultSetHeader } from 'mysql2';
 import { pino } from 'pino';
 import { type Pool, select } from '../../service/connections/mysql.ts';
 import { snowflakes } from '../../service/order-ids/snowflake.ts';
 import { shuffler } from '../workload/shuffle.ts';
-import type { Erratum } from './erratum.ts';
-import { withTables } from './sql-errata.ts';
+import { type Erratum, withTables } from './erratum.ts';
 
 const rows = 50_000;
 
@@ -26,8 +24,8 @@ export const idErrata = {
       en: 'This is so, and here it is: two tables give the same id, and the next one is the last one plus one.',
       zh: '这句话没错，这里跑给你看：两张表给出同样的 id，下一个就是上一个加一。',
     },
-    play: (stage, tell) =>
-      withTables(stage, 'id BIGINT AUTO_INCREMENT PRIMARY KEY', async (db, tables) => {
+    play: ({ stage, tell }) =>
+      withTables(stage, [], async (db, tables) => {
         const ids = [];
         for (const table of [tables[0], tables[1], tables[0]])
           ids.push(await insertedId(db, `INSERT INTO ${table} () VALUES ()`));
@@ -47,9 +45,7 @@ export const idErrata = {
       en: 'After 25 days these ids pass 2^53, and JavaScript rounds them: two orders have one id. And the notes read the local time as UTC: in China their ids are eight hours ahead.',
       zh: '25 天之后就超过 2^53，JavaScript 会舍入：两个订单变成同一个号。而且笔记把本地时间当成 UTC，在中国算出来的号超前八小时。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      const key = `erratum-${randomUUID()}`;
+    async play({ redis, key, tell }) {
       const next = async () => {
         const seconds = BigInt(Math.floor(Date.now() / 1_000) - Date.UTC(2022, 0, 1) / 1_000);
         return (seconds << 32n) | BigInt(await redis.incr(key));
@@ -74,7 +70,7 @@ export const idErrata = {
       en: 'Only while no two processes have the same machine id; two containers with the same settings make the same ids. Here Redis leases each process a worker id of its own.',
       zh: '前提是没有两个进程用同一个机器 ID；两个配置相同的容器会生成同样的号。这里由 Redis 给每个进程租一个自己的 worker id。',
     },
-    async play(_, tell) {
+    async play({ tell }) {
       const repeatedBy = (workerIds: readonly number[]) => {
         const makers = workerIds.map(snowflakeMaker);
         const ids = Array.from({ length: 10_000 }, () => makers.map((next) => next())).flat();
@@ -98,9 +94,7 @@ export const idErrata = {
       en: 'This is so, and here it is, beside one INCR for each id. But who leases the machine ids needs a store: here Redis, every ten seconds.',
       zh: '这句话没错，这里跑给你看，旁边是每个号一次 INCR。但机器 ID 总要有地方分配：这里每十秒向 Redis 续租一次。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      const key = `erratum-${randomUUID()}`;
+    async play({ redis, key, tell }) {
       const next = snowflakeMaker(7);
       const perSecond = async (count: number, make: () => unknown) => {
         const startedAt = performance.now();
@@ -128,8 +122,8 @@ export const idErrata = {
       en: 'This is so, and here it is: each new row goes behind the last one. At random, rows go into full pages, which split and stay half empty.',
       zh: '这句话没错，这里跑给你看：新行总是接在最后。随机的 id 会插进写满的页，页一分裂，就空着一半。',
     },
-    play: (stage, tell) =>
-      withTables(stage, 'id BIGINT PRIMARY KEY, filler CHAR(100)', async (db, tables) => {
+    play: ({ stage, tell }) =>
+      withTables(stage, ['filler CHAR(100)'], async (db, tables) => {
         const megabytes: number[] = [];
         for (const [at, table] of tables.entries()) {
           const ids = Array.from({ length: rows }, (_, row) => row + 1);

@@ -1,8 +1,6 @@
 /** Errata about the locks of the notes. */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { whenReady } from '../../service/connections/redis.ts';
 import {
   createFolder,
   createNumbered,
@@ -15,7 +13,7 @@ import { asOneOwner } from '../../service/locks/shared/owner.ts';
 import { withStores } from '../../service/processes/with-stores.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
-import type { Erratum } from './erratum.ts';
+import { type Erratum, withClient } from './erratum.ts';
 
 const units = { short: 1_200, long: 1_200 } as const;
 const watchdogMs = 6_000;
@@ -60,11 +58,8 @@ export const lockErrata = {
       en: 'This is so, and here it is: in MULTI the answer to GET is QUEUED. The value comes with EXEC, when DEL has been done. WATCH can decide, because EXEC refuses after a change; it costs three more trips, and a connection that nobody shares.',
       zh: '这句话没错，这里跑给你看：MULTI 里 GET 只回 QUEUED，等 EXEC 给出值，DEL 已经做完。WATCH 可以判断，因为 key 变了 EXEC 就拒绝；代价是多三次往返，还要独占一条连接。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.newRedis('admin');
-      const key = `erratum-${randomUUID()}`;
-      try {
-        await whenReady(redis, 5_000);
+    play: ({ stage, redis: shared, key, tell }) =>
+      withClient(stage, 'admin', async (redis) => {
         await redis.set(key, 'another owner', 'PX', 60_000);
         await redis.multi({ pipeline: false });
         const seen: string | null = await redis.get(key);
@@ -77,7 +72,7 @@ export const lockErrata = {
         await redis.set(key, 'me', 'PX', 60_000);
         await redis.watch(key);
         const mine = await redis.get(key);
-        await stage.connections.redis('admin').set(key, 'another owner', 'PX', 60_000);
+        await shared.set(key, 'another owner', 'PX', 60_000);
         const answer = await redis.multi().del(key).exec();
         const left = await redis.getdel(key);
         tell(
@@ -85,10 +80,7 @@ export const lockErrata = {
           `WATCH，GET：${mine}，然后锁换了主人：EXEC：${answer}，key：${left}`,
         );
         return seen === 'QUEUED' && deleted === 1 && answer === null && left === 'another owner';
-      } finally {
-        redis.disconnect();
-      }
-    },
+      }),
   },
   'lease-units': {
     says: {
@@ -99,9 +91,8 @@ export const lockErrata = {
       en: 'These are 20 minutes, 1.2 seconds and 2 minutes. When its owner dies, the first one keeps its user out for 20 minutes.',
       zh: '它们分别是 20 分钟、1.2 秒和 2 分钟。持有者宕机后，第一种会让用户等上 20 分钟。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      const [inMs, inSeconds] = [`erratum-${randomUUID()}`, `erratum-${randomUUID()}`];
+    async play({ redis, key, tell }) {
+      const [inMs, inSeconds] = [`${key}-ms`, `${key}-s`];
       await redis.set(inMs, 'a dead owner', 'PX', units.short, 'NX');
       await redis.set(inSeconds, 'a dead owner', 'EX', units.long, 'NX');
       await waitUntil('the short lease to end', 10_000, async () => !(await redis.exists(inMs)));
@@ -121,9 +112,7 @@ export const lockErrata = {
       en: 'After a third (internalLockLeaseTime / 3), so that one lost renewal can be repeated.',
       zh: '是三分之一（internalLockLeaseTime / 3）：丢了一次续期，还来得及再续一次。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      const resource = `erratum-${randomUUID()}`;
+    async play({ stage, redis, key: resource, tell }) {
       const leftAtRenewals: number[] = [];
       let beforeMs = watchdogMs;
       await withWatchedLock(stage, watchdogMs, async (lock) => {
@@ -153,18 +142,15 @@ export const lockErrata = {
       en: 'This is so, and here it is: a dead owner sends no message. Its lease ends the wait for one, and the waiter has the lock.',
       zh: '这句话没错，这里跑给你看：宕机的持有者不会发消息。它的租约一到期，等待者就不再等消息，直接拿到锁。',
     },
-    async play(stage, tell) {
-      const resource = `erratum-${randomUUID()}`;
-      const subscriber = stage.connections.newRedis('subscriber');
-      let messages = 0;
-      subscriber.on('pmessage', () => {
-        messages += 1;
-      });
-      try {
-        await whenReady(subscriber, 5_000);
+    play: ({ stage, redis, key: resource, tell }) =>
+      withClient(stage, 'subscriber', async (subscriber) => {
+        let messages = 0;
+        subscriber.on('pmessage', () => {
+          messages += 1;
+        });
         await subscriber.psubscribe(`*${resource}*`);
         const waited = await withWatchedLock(stage, watchdogMs, async (lock) => {
-          await lockAsDead(stage.connections.redis('admin'), resource);
+          await lockAsDead(redis, resource);
           const waiting = await timed(() => lock.acquire(resource, { waitMs }));
           const heard = messages;
           await waiting.result?.release();
@@ -182,10 +168,7 @@ export const lockErrata = {
           `最多等 ${waitMs} ms，等待者 ${waited.ms} ms 之后${grantedZh}锁`,
         );
         return waited.result !== null && waited.ms < waitMs && waited.heard === 0;
-      } finally {
-        subscriber.disconnect();
-      }
-    },
+      }),
   },
   'multilock-collects-longer': {
     says: {
@@ -196,12 +179,11 @@ export const lockErrata = {
       en: 'This is so, and here it is: the lease on the first master must outlast the wait for the last one. When it has them all, each gets the lease that was asked for.',
       zh: '这句话没错，这里跑给你看：第一个主节点上的租约，要比等最后一个主节点的时间长。全部拿到之后，再统一设成要的租约。',
     },
-    play: (stage, tell) =>
+    play: ({ stage, key: resource, tell }) =>
       withStores(stage.connections.config, async (connections) => {
         const lock = rungNamed('multilock').lock?.(connections);
         const masters = connections.redlockMasters(); // By address, as the lock asks them.
         await connections.ready();
-        const resource = `erratum-${randomUUID()}`;
         const leftMs = (redis: Redis) => redis.pttl(`${defaultKeyPrefix}${resource}`);
         const [first, last] = [masters[0], masters.at(-1)];
         if (!lock || !first || !last) throw new Error('multilock has no masters');
@@ -234,8 +216,8 @@ export const lockErrata = {
       en: 'The watchdog renews that lock for as long as the process lives. The next order of this user, for another voucher, meets it in another process: it was accepted, and is dropped. One thread hides it, because the lock is its own.',
       zh: '进程活着，看门狗就一直续。这个用户的下一单（另一张券）到了另一个进程，拿不到锁：已经返回成功的订单就这样丢了。只有一个线程时看不出来，因为锁是它自己的（可重入）。',
     },
-    async play(stage, tell) {
-      const resource = `erratum-${randomUUID()}:user:7`;
+    async play({ stage, key, tell }) {
+      const resource = `${key}:user:7`;
       const recorded: string[] = [];
       const leases: { release(): Promise<void> }[] = [];
       /** As the worker of the notes: its lease is not released. */
@@ -274,9 +256,9 @@ export const lockErrata = {
       en: 'Names of different locks are sorted together, so a lock waits for a stranger. And the code takes the node before its own, which is the smaller one. Here each resource has a folder.',
       zh: '不同的锁排在一起，于是等的是别人的锁。而且代码取的是前一个，也就是比自己小的节点。这里每个资源有自己的目录。',
     },
-    async play(stage, tell) {
+    async play({ stage, key, tell }) {
       const session = stage.connections.zookeeper().session();
-      const folder = `/erratum-${randomUUID()}`;
+      const folder = `/${key}`;
       await createFolder(session, folder);
       const created = [];
       for (const lock of ['order8-', 'order7-'])

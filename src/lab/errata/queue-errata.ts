@@ -1,12 +1,10 @@
 /** Errata about the queues of the notes. */
-import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { whenReady } from '../../service/connections/redis.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import type { Erratum } from './erratum.ts';
-import { withNotesVoucher } from './notes-script.ts';
+import type { Stage } from '../stage/stage.ts';
+import { type Erratum, withClient, withNotesVoucher } from './erratum.ts';
 
-const messages = 40;
+const total = 800;
 const messageBytes = 100_000;
 
 /** The messages of a list that each of two consumers gets, who ask in turn. */
@@ -40,6 +38,26 @@ async function allIn(redis: Redis, key: string): Promise<string[]> {
   return found?.flatMap(([, entries]) => entries.map(([id]) => id)) ?? [];
 }
 
+/** How many messages of a channel a subscriber hears: by its name, and by a pattern. */
+const heardBy = (stage: Stage, redis: Redis, channel: string, sent: readonly string[]) =>
+  withClient(stage, 'subscriber', (one) =>
+    withClient(stage, 'subscriber', async (other) => {
+      const heard = { exact: 0, pattern: 0 };
+      one.on('message', () => {
+        heard.exact += 1;
+      });
+      other.on('pmessage', () => {
+        heard.pattern += 1;
+      });
+      await one.subscribe(channel);
+      await other.psubscribe('order.*');
+      for (const message of sent) await redis.publish(channel, message);
+      const isHeard = () => Math.min(heard.exact, heard.pattern) === sent.length;
+      await waitUntil('the messages', 10_000, isHeard);
+      return heard;
+    }),
+  );
+
 const counted = (got: readonly (readonly string[])[]): string =>
   got.map(({ length }) => length).join(' + ');
 
@@ -53,13 +71,13 @@ export const queueErrata = {
       en: 'add() of a full ArrayBlockingQueue throws, after the script has taken the stock and noted the buyer: no order, no unit, and the buyer can never buy again. A crash between the two does the same.',
       zh: 'ArrayBlockingQueue 满了，add() 会抛异常，而脚本已经扣了库存、记下了买家：没有订单，少一张券，这个用户再也买不了。进程死在两步之间也一样。',
     },
-    async play(stage, tell) {
+    async play({ redis, key, tell }) {
       const queue: string[] = [];
       const add = (order: string) => {
         if (queue.length === 2) throw new Error('Queue full');
         queue.push(order);
       };
-      return withNotesVoucher(stage.connections.redis('admin'), 10, async (voucher) => {
+      return withNotesVoucher({ redis, key }, 10, async (voucher) => {
         for (const user of ['1', '2', '3', '4']) {
           const answer = await voucher.buy(user);
           try {
@@ -94,7 +112,7 @@ export const queueErrata = {
       en: 'The worker can take the first order while proxy is null. That error is another one, so the only thread ends: every later order is accepted, and nobody records it. Here a worker needs no request, and an error ends no loop.',
       zh: '消费者可能在 proxy 还是 null 时取到第一单。这个异常不是 InterruptedException，唯一的线程就结束了：后面的订单都返回成功，却没有人写库。这里的消费者不依赖请求，异常也不会结束循环。',
     },
-    async play(stage, tell) {
+    async play({ redis, key, tell }) {
       class InterruptedException extends Error {}
       const queue: string[] = [];
       const recorded: string[] = [];
@@ -111,7 +129,7 @@ export const queueErrata = {
           if (!(error instanceof InterruptedException)) endedBy = error; // Nobody catches it.
         }
       };
-      return withNotesVoucher(stage.connections.redis('admin'), 10, async (voucher) => {
+      return withNotesVoucher({ redis, key }, 10, async (voucher) => {
         for (const user of ['1', '2', '3']) {
           if ((await voucher.buy(user)) === 0) queue.push(user);
           take(); // The worker is faster than the next line.
@@ -133,9 +151,7 @@ export const queueErrata = {
       en: 'It hands them out in order. One consumer also finishes them in order; of two, one may be slow, and finish its message behind all others.',
       zh: '取出来是有序的。只有一个消费者时，处理完的顺序也一样；有两个时，慢的那个可能最后才处理完。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      const key = `erratum-${randomUUID()}`;
+    async play({ redis, key, tell }) {
       const sent = Array.from({ length: 20 }, (_, at) => String(at + 1));
       const consume = async (done: string[], work = async () => {}) => {
         for (let next = await redis.lpop(key); next !== null; next = await redis.lpop(key)) {
@@ -168,11 +184,8 @@ export const queueErrata = {
       en: 'This is so, and here it is: with RPOP a worker without work asks all the time. BRPOP and XREAD BLOCK wait in Redis, with one command.',
       zh: '这句话没错，这里跑给你看：用 RPOP，空闲的消费者一直在问；BRPOP 和 XREAD BLOCK 在 Redis 里等，只用一条命令。',
     },
-    async play(stage, tell) {
-      const key = `erratum-${randomUUID()}`;
-      const client = stage.connections.newRedis('subscriber');
-      try {
-        await whenReady(client, 5_000);
+    play: ({ stage, key, tell }) =>
+      withClient(stage, 'subscriber', async (client) => {
         const answers: unknown[] = [await client.brpop(`${key}:list`, 1)];
         answers.push(await client.xread('BLOCK', 1_000, 'STREAMS', `${key}:stream`, '$'));
         let asked = 0;
@@ -186,10 +199,7 @@ export const queueErrata = {
           `一秒没有消息：RPOP 发了 ${asked} 次，BRPOP 一次，XREAD BLOCK 一次`,
         );
         return asked > 100 && answers.every((answer) => answer === null);
-      } finally {
-        client.disconnect();
-      }
-    },
+      }),
   },
   'read-back': {
     says: {
@@ -200,9 +210,7 @@ export const queueErrata = {
       en: 'This is so, and here it is: an entry that was acknowledged is still in the stream. It also stays in the memory of Redis, so here the worker deletes it, and the order is in MySQL.',
       zh: '这句话没错，这里跑给你看：ACK 过的消息还在 Stream 里。它也一直占着 Redis 的内存，所以这里的消费者会删掉它，订单在 MySQL 里。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      const key = `erratum-${randomUUID()}`;
+    async play({ redis, key, tell }) {
       const [list, stream] = [`${key}:list`, `${key}:stream`];
       const sent = ['1', '2', '3', '4', '5'];
       await takenBy(redis, list, sent);
@@ -235,45 +243,27 @@ export const queueErrata = {
       en: 'This is so, and here it is: a List and a consumer group divide the messages among the consumers. A channel gives each message to every subscriber, and a stream each entry to every reader with XREAD, so two workers both record each order.',
       zh: '这句话没错，这里跑给你看：List 和消费者组把消息分给各个消费者；频道把每条消息发给每个订阅者，不用消费者组的 XREAD 也一样，两个消费者会各自写一遍订单。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      const key = `order.${randomUUID()}`;
-      const clients = [0, 1].map(() => stage.connections.newRedis('subscriber'));
-      const heard = [0, 0];
+    async play({ stage, redis, key, tell }) {
       const sent = Array.from({ length: 20 }, (_, at) => String(at));
-      try {
-        for (const [at, client] of clients.entries()) {
-          await whenReady(client, 5_000);
-          for (const event of ['message', 'pmessage'])
-            client.on(event, () => {
-              heard[at] = Number(heard[at]) + 1;
-            });
-        }
-        await clients[0]?.subscribe(key);
-        await clients[1]?.psubscribe('order.*');
-        for (const message of sent) await redis.publish(key, message);
-        const isHeard = () => heard.every((count) => count === sent.length);
-        await waitUntil('the messages', 10_000, isHeard);
-        const taken = await takenBy(redis, `${key}:list`, sent);
-        const stream = `${key}:stream`;
-        const grouped = await grantedTo(redis, stream, sent);
-        const read = [await allIn(redis, stream), await allIn(redis, stream)];
-        await redis.del(stream);
-        tell(
-          `${sent.length} messages, two consumers: List ${counted(taken)}, group ${counted(grouped)}`,
-          `${sent.length} 条消息，两个消费者：List ${counted(taken)}，消费者组 ${counted(grouped)}`,
-        );
-        tell(
-          `XREAD ${counted(read)}, SUBSCRIBE ${heard[0]} + PSUBSCRIBE order.* ${heard[1]}`,
-          `XREAD ${counted(read)}，SUBSCRIBE ${heard[0]} + PSUBSCRIBE order.* ${heard[1]}`,
-        );
-        const isDivided = [taken, grouped].every(
-          (got) => counted(got) === '10 + 10' && new Set(got.flat()).size === sent.length,
-        );
-        return isDivided && counted(read) === '20 + 20' && isHeard();
-      } finally {
-        for (const client of clients) client.disconnect();
-      }
+      const heard = await heardBy(stage, redis, `order.${key}`, sent);
+      const taken = await takenBy(redis, `${key}:list`, sent);
+      const stream = `${key}:stream`;
+      const grouped = await grantedTo(redis, stream, sent);
+      const read = [await allIn(redis, stream), await allIn(redis, stream)];
+      await redis.del(stream);
+      tell(
+        `${sent.length} messages, two consumers: List ${counted(taken)}, group ${counted(grouped)}`,
+        `${sent.length} 条消息，两个消费者：List ${counted(taken)}，消费者组 ${counted(grouped)}`,
+      );
+      tell(
+        `XREAD ${counted(read)}, SUBSCRIBE ${heard.exact} + PSUBSCRIBE order.* ${heard.pattern}`,
+        `XREAD ${counted(read)}，SUBSCRIBE ${heard.exact} + PSUBSCRIBE order.* ${heard.pattern}`,
+      );
+      const isDivided = [taken, grouped].every(
+        (got) => counted(got) === '10 + 10' && new Set(got.flat()).size === sent.length,
+      );
+      const isHeard = heard.exact === sent.length && heard.pattern === sent.length;
+      return isDivided && counted(read) === '20 + 20' && isHeard;
     },
   },
   'pubsub-limit': {
@@ -285,25 +275,20 @@ export const queueErrata = {
       en: 'The limit is that of the output buffer of each subscriber. Beyond it Redis cuts the connection, and all of it is lost.',
       zh: '上限就是每个订阅者的输出缓冲区。超过上限，Redis 就断开连接，里面的全丢。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      const slow = stage.connections.newRedis('subscriber');
-      const channel = `erratum-${randomUUID()}`;
+    async play({ stage, redis, key: channel, tell }) {
       const name = 'client-output-buffer-limit';
       const [, before = ''] = (await redis.config('GET', name)) as string[];
-      let received = 0;
-      slow.on('message', () => {
-        received += 1;
-      });
-      try {
+      const flood = async (slow: Redis) => {
+        let received = 0;
+        slow.on('message', () => {
+          received += 1;
+        });
         await redis.config('SET', name, 'pubsub 1000000 0 0');
-        await whenReady(slow, 5_000);
         await slow.subscribe(channel);
         slow.stream.pause();
         let heard = 0;
-        for (let sent = 0; sent < messages * 20; sent++)
+        for (let sent = 0; sent < total; sent++)
           heard += await redis.publish(channel, 'x'.repeat(messageBytes));
-        const total = messages * 20;
         const now = (await redis.pubsub('NUMSUB', channel)) as [string, number];
         tell(
           `${total} messages of 100 kB to a subscriber that does not read`,
@@ -315,10 +300,10 @@ export const queueErrata = {
         );
         tell(`the subscriber has received ${received}`, `订阅者收到：${received} 条`);
         return heard < total && Number(now[1]) === 0;
-      } finally {
-        await redis.config('SET', name, before);
-        slow.disconnect();
-      }
+      };
+      return withClient(stage, 'subscriber', flood).finally(() =>
+        redis.config('SET', name, before),
+      );
     },
   },
 } as const satisfies Record<string, Erratum>;

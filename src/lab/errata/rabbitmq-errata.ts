@@ -4,8 +4,7 @@ import { type Channel, type ChannelModel, connect, type Message } from 'amqplib'
 import type { Pool } from '../../service/connections/mysql.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
-import type { Erratum } from './erratum.ts';
-import { rowsIn, withTables } from './sql-errata.ts';
+import { type Erratum, rowsIn, withTables } from './erratum.ts';
 
 const deliveriesMax = 20;
 const retriesMax = 5;
@@ -98,7 +97,7 @@ export const rabbitmqErrata = {
       en: 'The header is changed in the copy of the consumer. Where the broker delivers again, it delivers the original: the count stays at one, and the message comes back for ever. (With the retry of Spring’s listener, in the process, it counts; the notes do not show which one is set.) Here the broker counts: x-delivery-limit of a quorum queue.',
       zh: '改的是消费者手里那份拷贝。由 broker 重投时，投的是原来的消息：计数永远是一，消息没完没了地回来。（如果用 Spring 监听器在进程内重试，会计数；笔记没有写用的是哪一种。）这里由 broker 来数：仲裁队列的 x-delivery-limit。',
     },
-    play: (stage, tell) =>
+    play: ({ stage, tell }) =>
       withRabbitmq(stage, async (model) => {
         const channel = await model.createChannel();
         const counts = await countedInHeader(channel);
@@ -128,9 +127,9 @@ export const rabbitmqErrata = {
       en: 'The transaction commits after the method returns, so the broker drops the message first. A crash between the two loses the order. Here the worker acknowledges after the commit: a crash between the two delivers again, and the order id keeps it one order.',
       zh: '方法返回之后事务才提交，broker 却已经删掉了消息：死在两者之间，订单就丢了。这里的消费者提交之后才确认：死在中间会再投一次，靠订单号保证只有一单。',
     },
-    play: (stage, tell) =>
+    play: ({ stage, tell }) =>
       withRabbitmq(stage, (model) =>
-        withTables(stage, 'id BIGINT PRIMARY KEY', async (db, [notes, ours]) => {
+        withTables(stage, [], async (db, [notes, ours]) => {
           const [early, late] = [
             { db, model, table: notes },
             { db, model, table: ours },
@@ -161,7 +160,7 @@ export const rabbitmqErrata = {
       en: 'Where no queue takes the message, the broker drops it, and nobody hears of it; with confirms it even confirms it. Here it is also `mandatory`: it comes back, and the buyer is not told that the order was accepted.',
       zh: '没有队列接收，broker 就丢掉消息，谁也不知道；开了 publisher confirm，它还照样确认。这里再加 mandatory：消息会退回来，买家不会被告知已受理。',
     },
-    play: (stage, tell) =>
+    play: ({ stage, tell }) =>
       withRabbitmq(stage, async (model) => {
         const exchange = `erratum-${randomUUID()}`;
         const order = Buffer.from('an order');

@@ -1,9 +1,7 @@
 /** Errata about the Lua scripts of the notes. */
 import { randomUUID } from 'node:crypto';
 import { transaction } from '../../service/connections/mysql.ts';
-import { whenReady } from '../../service/connections/redis.ts';
-import { type Erratum, refusalOf } from './erratum.ts';
-import { notesScript, withNotesVoucher } from './notes-script.ts';
+import { type Erratum, notesScript, refusalOf, withClient, withNotesVoucher } from './erratum.ts';
 
 const users = 1_200;
 
@@ -17,14 +15,12 @@ export const scriptErrata = {
       en: 'Redis refuses all three: names in Lua have their case, and the table is KEYS. With KEYS mended, the comment of 001 still swallows the `return` behind it. With such an unlock.lua no lock is ever deleted.',
       zh: '三种写法 Redis 都拒绝：Lua 区分大小写，表名是 KEYS。就算改成 KEYS，001 里那行注释还会吞掉后面的 return。这样的 unlock.lua 一把锁也删不掉。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
+    async play({ redis, key, tell }) {
       const printed = [
         `if(Redis.call('get',KEYS[1]) == ARGV[1]) then return redis.call('del',KEYS[1]) end return 0`,
         `if(redis.call('get',KEYS[1]) == ARGV[1]) then return reids.call('del',KEYS[1]) end return 0`,
         `if(redis.call('get',KEY[1]) == ARGV[1]) then return redis.call('del',KEYS[1]) end return 0`,
       ];
-      const key = `erratum-${randomUUID()}`;
       await redis.set(key, 'me', 'PX', 60_000);
       const refusals = [];
       for (const script of printed) {
@@ -52,9 +48,8 @@ return 0`;
       en: 'Without the key the script fails: GET gives false, tonumber gives nil, and nil is no number. The buyer gets an error, and not "sold out".',
       zh: '没有这个 key 时脚本会报错：GET 得到 false，tonumber 得到 nil，nil 不能和数字比较。买家得到的是异常，不是“库存不足”。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      const refusal = await refusalOf(redis.eval(notesScript, 0, `none-${randomUUID()}`, '7'));
+    async play({ redis, key, tell }) {
+      const refusal = await refusalOf(redis.eval(notesScript, 0, key, '7'));
       tell(
         `the script of the notes, for a voucher that Redis does not have: ${refusal}`,
         `笔记的脚本，买一张 Redis 里没有的券：${refusal}`,
@@ -68,29 +63,27 @@ return 0`;
       en: 'Nobody comes between its commands; but when it fails half-way, what it has written stays. All that can fail must come first.',
       zh: '执行期间不会被打断，但中途出错时，已经写入的不会撤销。会失败的操作要放在第一次写入之前。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      return withNotesVoucher(redis, 10, async ({ id, stock, buyers }) => {
-        await redis.set(`seckill:order:${id}`, 'not a set');
+    play: ({ redis, key, tell }) =>
+      withNotesVoucher({ redis, key }, 10, async ({ stockKey, buyersKey, stock }) => {
+        await redis.set(buyersKey, 'not a set');
         const refusal = await refusalOf(
           redis.eval(
             `redis.call('incrby', KEYS[1], -1) redis.call('sadd', KEYS[2], ARGV[1]) return 0`,
-            ...[2, `seckill:stock:${id}`, `seckill:order:${id}`, '7'],
+            ...[2, stockKey, buyersKey, '7'],
           ),
         );
         tell(
           `INCRBY -1, then SADD to a key of another type: ${refusal}`,
           `先 INCRBY -1，再对一个类型不对的 key 做 SADD：${refusal}`,
         );
-        await redis.del(`seckill:order:${id}`);
-        const [left, bought] = [await stock(), await buyers()];
+        await redis.del(buyersKey);
+        const [left, bought] = [await stock(), await redis.scard(buyersKey)];
         tell(
           `stock 10 is now ${left}; buyers: ${bought}`,
           `库存原来是 10，现在是 ${left}；买家：${bought}`,
         );
         return left === '9' && bought === 0;
-      });
-    },
+      }),
   },
   'both-pass-the-script': {
     says: {
@@ -101,17 +94,10 @@ return 0`;
       en: 'Redis runs one script at a time. The second call sees the buyer that the first one has added. And the executor of the notes has a single thread: T4 is over before T5 begins.',
       zh: 'Redis 一次只执行一个脚本，第二次调用看得到第一次加进去的买家。而且笔记的线程池是 newSingleThreadExecutor：T4 做完才轮到 T5。',
     },
-    async play(stage, tell) {
-      const [one, other] = [
-        stage.connections.newRedis('admin'),
-        stage.connections.newRedis('admin'),
-      ];
-      try {
-        await Promise.all([one, other].map((client) => whenReady(client, 5_000)));
-        return await withNotesVoucher(
-          stage.connections.redis('admin'),
-          2 * users,
-          async (voucher) => {
+    play: ({ stage, redis, key, tell }) =>
+      withClient(stage, 'admin', (one) =>
+        withClient(stage, 'admin', (other) =>
+          withNotesVoucher({ redis, key }, 2 * users, async (voucher) => {
             const pairs = await Promise.all(
               Array.from({ length: users }, (_, user) =>
                 Promise.all([one, other].map((client) => voucher.buy(String(user), client))),
@@ -133,13 +119,9 @@ return 0`;
               `两个请求都通过：${both} 次；扣掉的库存：${taken}`,
             );
             return both === 0 && taken === users;
-          },
-        );
-      } finally {
-        one.disconnect();
-        other.disconnect();
-      }
-    },
+          }),
+        ),
+      ),
   },
   'window-lost': {
     says: {
@@ -150,9 +132,8 @@ return 0`;
       en: 'The check of begin and end, which the first version had, is gone: a voucher is sold before its sale begins. Here the script checks the time by the clock of Redis.',
       zh: '第一版里对开始和结束时间的判断没有了：活动还没开始就能买。这里由脚本按 Redis 的时钟检查。',
     },
-    async play(stage, tell) {
-      const redis = stage.connections.redis('admin');
-      const notes = await withNotesVoucher(redis, 10, ({ buy }) => buy('7'));
+    async play({ stage, redis, key, tell }) {
+      const notes = await withNotesVoucher({ redis, key }, 10, ({ buy }) => buy('7'));
       tell(
         `the script of the notes, for a sale that begins in an hour: ${notes} (0 is bought)`,
         `笔记的脚本，活动一小时后才开始：${notes}（0 是“买到了”）`,
@@ -175,9 +156,9 @@ return 0`;
       en: 'Redis is no part of the transaction. When it rolls back, the stock stays, and a voucher is sold that MySQL does not have. Here the stock follows the commit.',
       zh: 'Redis 不在事务里。事务回滚后库存还在，卖的是 MySQL 里不存在的券。这里提交之后才写 Redis。',
     },
-    async play(stage, tell) {
-      const [redis, pool] = [stage.connections.redis('admin'), stage.connections.mysql()];
-      return withNotesVoucher(redis, 10, async ({ buy }) => {
+    async play({ stage, redis, key, tell }) {
+      const pool = stage.connections.mysql();
+      return withNotesVoucher({ redis, key }, 10, async ({ buy }) => {
         const title = `erratum ${randomUUID()}`;
         const refusal = await refusalOf(
           transaction(pool, 'REPEATABLE READ', async (db) => {

@@ -20,10 +20,7 @@ export type Mutant = Defence & (Change | { readonly redis: Readonly<Record<strin
 
 export const mutants = {
   'no-claim-loop': {
-    defence: {
-      en: 'idle orders are claimed',
-      zh: '闲置的订单会被认领',
-    },
+    defence: { en: 'idle orders are claimed', zh: '闲置的订单会被认领' },
     trial: 'worker-dies',
     turnsRed: 'orders-settle',
     file: 'service/queues/shared/stream-reader',
@@ -78,10 +75,7 @@ export const mutants = {
       String(process.hrtime.bigint()), voucherId, userId, requestId, railed.has(voucherId)`,
   },
   'no-append-only-file': {
-    defence: {
-      en: 'Redis writes an append-only file',
-      zh: 'Redis 写 AOF',
-    },
+    defence: { en: 'Redis writes an append-only file', zh: 'Redis 写 AOF' },
     trial: 'redis-killed',
     turnsRed: 'no-lost-orders',
     redis: { appendonly: 'no' },
@@ -174,10 +168,7 @@ export const mutants = {
       await insert(db, orders, new Set());`,
   },
   'compensates-twice': {
-    defence: {
-      en: 'an order is given back once',
-      zh: '一个订单只归还一次',
-    },
+    defence: { en: 'an order is given back once', zh: '一个订单只归还一次' },
     trial: 'worker-dies-after-dead-letter',
     turnsRed: 'redis-matches-mysql',
     file: 'lua/sale/give-back.lua',
@@ -232,10 +223,7 @@ export const mutants = {
     replace: 'return true;',
   },
   'stock-not-checked': {
-    defence: {
-      en: 'MySQL takes stock only where there is some',
-      zh: 'MySQL 只在有库存时扣减',
-    },
+    defence: { en: 'MySQL takes stock only where there is some', zh: 'MySQL 只在有库存时扣减' },
     trial: 'file-cut-last-unit',
     turnsRed: 'no-oversell',
     file: 'service/orders/record-orders',

@@ -50,10 +50,7 @@ const refused = {
 /** Something happens to an order worker, or to the group of all of them. */
 const workerTrials = {
   'worker-dies': {
-    fault: {
-      en: 'the worker is killed with an order in hand',
-      zh: '消费者手里有订单时被杀死',
-    },
+    fault: { en: 'the worker is killed with an order in hand', zh: '消费者手里有订单时被杀死' },
     stock: 1,
     play: workerDiesAt('delivered'),
   },
