@@ -1,8 +1,7 @@
 /** Faults by hand: one server is broken, the lab goes on, and `heal` mends everything. */
 import { execa } from 'execa';
 import { afterEach, expect, test } from 'vitest';
-import { runAgain, soAlready } from '../../src/lab/faults/by-hand.ts';
-import { faultOn } from '../../src/lab/faults/faults.ts';
+import { faultOn, runAgain, soAlready } from '../../src/lab/faults/faults.ts';
 import { ownLab, theLab } from '../support/own-lab.ts';
 
 const lab = theLab();

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { refuseFileWrites } from '../../src/lab/environment/file-size.ts';
+import { refuseFileWrites } from '../../src/lab/environment/data-folder.ts';
 import { defaultShape, Lab } from '../../src/lab/environment/lab.ts';
 import { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { freePorts } from '../../src/lab/environment/ports.ts';

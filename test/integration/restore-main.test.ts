@@ -6,13 +6,13 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { OwnRedis, OwnServer } from '../../src/lab/environment/own-redis.ts';
 import { roleOf, withRedis } from '../../src/lab/environment/replication.ts';
-import { restoreMain } from '../../src/lab/environment/sentinels.ts';
 import {
   downAfterMs,
   masterName,
+  restoreMain,
   sentinelServer,
   viewOf,
-} from '../../src/lab/environment/servers/sentinel.ts';
+} from '../../src/lab/environment/sentinels.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { someFolder } from '../support/basics.ts';
 import { ownPorts } from '../support/servers.ts';

@@ -4,8 +4,7 @@ import { execa } from 'execa';
 import mysql from 'mysql2/promise';
 import { expect, onTestFinished, test } from 'vitest';
 import { OwnServer } from '../../src/lab/environment/own-redis.ts';
-import { databaseUrl } from '../../src/lab/environment/servers/database.ts';
-import { mariadbServer } from '../../src/lab/environment/servers/mariadb.ts';
+import { databaseServer, databaseUrl } from '../../src/lab/environment/servers/database.ts';
 import { deploymentSecret } from '../support/client.ts';
 import { newDataFolder } from '../support/data-home.ts';
 import { ownStores } from '../support/own-stores.ts';
@@ -27,7 +26,7 @@ async function redisWithTls(made: Certificates): Promise<string> {
 
 async function databaseWithTls({ ca, key, certificate }: Certificates): Promise<string> {
   const port = await ownPorts(19_380);
-  const server = mariadbServer(newDataFolder(), port);
+  const server = databaseServer('mariadb', newDataFolder(), port);
   await server.prepare?.();
   const { args, ...program } = server.program();
   const tls = [`--ssl-cert=${certificate}`, `--ssl-key=${key}`, '--require-secure-transport=ON'];

@@ -5,7 +5,6 @@ import { defaultShape } from '../../src/lab/environment/lab.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
 import type { Database } from '../../src/lab/environment/servers/database.ts';
 import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxies.ts';
-import { blockedEventLoop } from '../../src/lab/faults/clock.ts';
 import {
   exhaustConnections,
   fullDatabase,
@@ -22,7 +21,13 @@ import {
   resetConnections,
   slowConnections,
 } from '../../src/lab/faults/network.ts';
-import { killServer, pauseServer, restartEmpty, stopServer } from '../../src/lab/faults/process.ts';
+import {
+  blockedEventLoop,
+  killServer,
+  pauseServer,
+  restartEmpty,
+  stopServer,
+} from '../../src/lab/faults/process.ts';
 import { flushAll, holdReplication, promoteReplica } from '../../src/lab/faults/redis.ts';
 import { labTokenSecret } from '../../src/service/config.ts';
 import { clientOf, putOnSale } from '../support/client.ts';

@@ -9,7 +9,6 @@ import type { ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { hasAllOf, withRedis } from '../../src/lab/environment/replication.ts';
 import { processNames } from '../../src/lab/environment/servers/service.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { steppedClock } from '../../src/lab/faults/clock.ts';
 import { exhaustConnections, killOpenTransaction } from '../../src/lab/faults/database.ts';
 import type { Undo } from '../../src/lab/faults/fault.ts';
 import { verbs } from '../../src/lab/faults/faults.ts';
@@ -20,8 +19,14 @@ import {
   loseAnswers,
   zookeeperSessions,
 } from '../../src/lab/faults/network.ts';
-import { killWorkersOfNginx, reloadNginx, workersOfNginx } from '../../src/lab/faults/nginx.ts';
-import { restartServer, stopWorkers } from '../../src/lab/faults/process.ts';
+import {
+  killWorkersOfNginx,
+  reloadNginx,
+  restartServer,
+  steppedClock,
+  stopWorkers,
+  workersOfNginx,
+} from '../../src/lab/faults/process.ts';
 import { flushAll, flushScripts, fullDisk, promoteReplica } from '../../src/lab/faults/redis.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
 import {

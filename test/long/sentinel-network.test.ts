@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { withConnections } from '../../src/lab/environment/lab-connections.ts';
 import { isCopyOf, roleOf } from '../../src/lab/environment/replication.ts';
-import { fieldOfReplica, lookEvery, viewOf } from '../../src/lab/environment/servers/sentinel.ts';
+import { fieldOfReplica, lookEvery, viewOf } from '../../src/lab/environment/sentinels.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
 import { killServer, pauseServer, stopServer } from '../../src/lab/faults/process.ts';

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { OwnServer } from '../../src/lab/environment/own-redis.ts';
-import { masterName, sentinelServer, viewOf } from '../../src/lab/environment/servers/sentinel.ts';
+import { masterName, sentinelServer, viewOf } from '../../src/lab/environment/sentinels.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import type { RedisRole } from '../../src/service/connections/redis.ts';

@@ -8,8 +8,7 @@ import { LockstepError } from '../../service/errors.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withRedis } from '../environment/replication.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import type { UndoVerb } from '../faults/by-hand.ts';
-import type { FaultVerb } from '../faults/faults.ts';
+import type { FaultVerb, UndoVerb } from '../faults/faults.ts';
 import type { Bilingual } from '../stage/result.ts';
 
 /** `start` and `resume` mend one server, `heal` all of them; `end` ends the load. */

@@ -1,17 +1,20 @@
 /** Breaks and mends the servers of a stage, as it is asked or at its times, until it is to end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockstepError } from '../../service/errors.ts';
+import type { Undo } from '../faults/fault.ts';
 import {
   allRun,
   already,
+  doneText,
+  type FaultVerb,
+  faultOn,
+  faults,
   isServiceProcess,
   isUndoing,
   runAgain,
   runsNow,
   soAlready,
-} from '../faults/by-hand.ts';
-import type { Undo } from '../faults/fault.ts';
-import { doneText, type FaultVerb, faultOn, faults } from '../faults/faults.ts';
+} from '../faults/faults.ts';
 import type { Bilingual } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import {

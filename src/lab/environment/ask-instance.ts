@@ -6,10 +6,8 @@
 import { z } from 'zod';
 import { signToken } from '../../service/http/tokens.ts';
 import { labError } from '../errors.ts';
-import type { LabServer } from './lab-server.ts';
+import type { LabServer } from './processes.ts';
 import { instanceNames, type ServiceShape } from './servers/service.ts';
-
-const answersWithinMs = 5_000;
 
 /** The part of a lab that it needs. */
 interface Instances {
@@ -83,13 +81,25 @@ async function ask(lab: Instances, instance: string, path: string, takesMs = 0):
   const instances = instanceNames(lab.shape);
   if (!instances.includes(instance)) throw labError('UNKNOWN_SERVER', instance, instances);
   const token = await signToken(lab.tokenSecret, '1', 'operator');
-  const answer = await fetch(`http://127.0.0.1:${lab.portOf(instance)}/lab/${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, connection: 'close' },
-    signal: AbortSignal.timeout(answersWithinMs + takesMs), // A paused instance does not answer.
-  }).catch((cause: unknown) => {
-    throw labError('INSTANCE_REFUSED', instance, 'nothing').causedBy(cause);
+  const headers = { authorization: `Bearer ${token}`, connection: 'close' };
+  const url = `http://127.0.0.1:${lab.portOf(instance)}/lab/${path}`;
+  return answerOf('INSTANCE_REFUSED', instance, url, { method: 'POST', headers }, takesMs);
+}
+
+const answersWithinMs = 5_000;
+
+/** @throws the error with this code: it is refused, or not answered, as by a paused process */
+export async function answerOf(
+  code: 'INSTANCE_REFUSED' | 'PROXY_REFUSED',
+  name: string,
+  url: string,
+  request: RequestInit = {},
+  takesMs = 0,
+): Promise<Response> {
+  const signal = AbortSignal.timeout(answersWithinMs + takesMs);
+  const answer = await fetch(url, { ...request, signal }).catch((cause: unknown) => {
+    throw labError(code, name, 'nothing').causedBy(cause);
   });
-  if (!answer.ok) throw labError('INSTANCE_REFUSED', instance, answer.status);
+  if (!answer.ok) throw labError(code, name, answer.status);
   return answer;
 }

@@ -1,6 +1,10 @@
-/** A server's data, put aside while the server runs without it. */
+/**
+ * A server's files: its data, put aside while the server runs without it; and whether it may write.
+ */
 import { cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { execa } from 'execa';
+import { isAlive, type ProcessRef } from './process-table.ts';
 
 const suffix = '.kept';
 const kept = (folder: string): string => folder + suffix;
@@ -37,4 +41,24 @@ export function giveAllBack(labFolder: string): void {
   if (!existsSync(labFolder)) return;
   for (const name of readdirSync(labFolder).filter((each) => each.endsWith(suffix)))
     giveBack(join(labFolder, name.slice(0, -suffix.length)));
+}
+
+/**
+ * The program cannot write a byte more to any of its files, its log among them: the system answers
+ * EFBIG, where a full disk would answer ENOSPC.
+ */
+export async function refuseFileWrites(pid: number): Promise<void> {
+  await execa('prlimit', [`--pid=${pid}`, '--fsize=0:']);
+}
+
+/** As much as it may allow itself. One that ends meanwhile needs nothing. */
+export async function giveDiskBack(program: ProcessRef): Promise<void> {
+  const fsize = (...more: string[]) => execa('prlimit', [`--pid=${program.pid}`, ...more]);
+  if (!isAlive(program)) return;
+  try {
+    const { stdout } = await fsize('--fsize', '--output=HARD', '--noheadings', '--raw');
+    await fsize(`--fsize=${stdout.trim()}:`);
+  } catch (error) {
+    if (isAlive(program)) throw error;
+  }
 }

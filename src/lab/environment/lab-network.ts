@@ -3,10 +3,11 @@
  * through Sentinels that promote a replica of redis-main; and what a fault changes about it.
  */
 
-import { labError } from '../errors.ts';
+import { answerOf } from './ask-instance.ts';
+import type { Server } from './processes.ts';
 import type { ProxyState, Toxic } from './proxy/toxic.ts';
 import { follow, isCopyOf, promote, restoreMaster, roleOf, withRedis } from './replication.ts';
-import { level, restoreMain } from './sentinels.ts';
+import { level, restoreMain, sentinelServer } from './sentinels.ts';
 import {
   type ProxyName,
   proxied,
@@ -16,51 +17,54 @@ import {
   upstreamPort,
 } from './servers/proxies.ts';
 import { orderRedisSettings, redisServer } from './servers/redis.ts';
-import { sentinelServer } from './servers/sentinel.ts';
-import type { Server } from './servers/server.ts';
 import { type Network, networkOf, replicasOf, type ServiceShape } from './servers/service.ts';
 import type { Ports } from './state.ts';
 
 /** The two that Sentinels choose the master from first; redis-replica-2 is their last choice. */
 export type SentinelMaster = 'redis-main' | 'redis-replica';
 
+interface ProxyChange {
+  /** All toxics of this proxy: those that it had are gone. */
+  readonly toxics: readonly Partial<Toxic>[];
+  /** The server that clients reach from now on; the same as before without it. */
+  readonly upstreamPort?: number;
+}
+
 export class LabNetwork {
   readonly #ports: Ports;
   readonly #network: Network;
-  readonly #proxies: ProxyClient;
 
   constructor(ports: Ports, network: Network) {
     this.#ports = ports;
     this.#network = network;
-    this.#proxies = new ProxyClient(ports.proxies);
   }
 
   /** Spoils the connections to this server; without toxics, mends them. */
   async spoil(name: ProxyName, ...toxics: readonly Partial<Toxic>[]): Promise<void> {
-    await this.#proxies.change(name, { toxics });
+    await this.#change(name, { toxics });
   }
 
   /** How many connections to this server its toxics have hit. */
   async spoiled(name: ProxyName): Promise<number> {
-    return (await this.#proxies.state())[name].spoiled;
+    return (await this.#states())[name].spoiled;
   }
 
   /** The replica copies this server, and gets each later write: until a toxic stops them. */
   async replicate(name: ProxyName): Promise<void> {
     const source = upstreamPort(this.#ports, name);
-    await this.#proxies.change('replication', { toxics: [], upstreamPort: source });
+    await this.#change('replication', { toxics: [], upstreamPort: source });
     await follow(this.#ports.replica, proxyPort(this.#ports, 'replication'));
   }
 
   /** The replica is the master now, and clients of this server reach it. */
   async promoteReplica(name: ProxyName): Promise<void> {
     await promote(this.#ports.replica);
-    await this.#proxies.change(name, { toxics: [], upstreamPort: this.#ports.replica });
+    await this.#change(name, { toxics: [], upstreamPort: this.#ports.replica });
   }
 
   /** Whether clients of this server reach the replica. */
   async isReplaced(name: ProxyName): Promise<boolean> {
-    return (await this.#proxies.state())[name].upstreamPort === this.#ports.replica;
+    return (await this.#states())[name].upstreamPort === this.#ports.replica;
   }
 
   /** The other Redis has every write that this master answered; it answers none for a while. */
@@ -89,18 +93,37 @@ export class LabNetwork {
   }
 
   async #healProxies(): Promise<void> {
-    const states = await this.#proxies.state();
+    const states = await this.#states();
     const replaced = proxied.filter(
       (name) => name !== 'replication' && states[name].upstreamPort === this.#ports.replica,
     );
     for (const name of replaced)
       await restoreMaster(upstreamPort(this.#ports, name), this.#ports.replica);
     for (const name of proxied)
-      await this.#proxies.change(name, {
+      await this.#change(name, {
         toxics: [],
         upstreamPort: upstreamPort(this.#ports, name),
       });
     await follow(this.#ports.replica, proxyPort(this.#ports, 'replication'));
+  }
+
+  /** @throws PROXY_REFUSED */
+  async #states(): Promise<Record<ProxyName, ProxyState>> {
+    const answer = await answerOf('PROXY_REFUSED', 'any server', this.#proxies);
+    return (await answer.json()) as Record<ProxyName, ProxyState>;
+  }
+
+  /** @throws PROXY_REFUSED */
+  async #change(name: ProxyName, change: ProxyChange): Promise<void> {
+    await answerOf('PROXY_REFUSED', name, `${this.#proxies}/${name}`, {
+      method: 'PUT',
+      body: JSON.stringify(change),
+      headers: { 'content-type': 'application/json' },
+    });
+  }
+
+  get #proxies(): string {
+    return `http://127.0.0.1:${this.#ports.proxies}/proxies`;
   }
 
   #portOf(name: SentinelMaster): number {
@@ -145,46 +168,4 @@ export function networkEnvironment(ports: Ports, shape: ServiceShape): Record<st
     proxied: proxiedEnvironment(ports),
     sentinel: { REDIS_SENTINELS: sentinels, ORDER_REPLICAS },
   }[networkOf(shape)];
-}
-
-const answersWithinMs = 5_000;
-
-export interface ProxyChange {
-  /** All toxics of this proxy: those that it had are gone. */
-  readonly toxics: readonly Partial<Toxic>[];
-  /** The server that clients reach from now on; the same as before without it. */
-  readonly upstreamPort?: number;
-}
-
-/** Talks to the process of the proxies. */
-export class ProxyClient {
-  readonly #url: string;
-
-  constructor(controlPort: number) {
-    this.#url = `http://127.0.0.1:${controlPort}/proxies`;
-  }
-
-  /** @throws PROXY_REFUSED */
-  async state(): Promise<Record<ProxyName, ProxyState>> {
-    const answer = await ask('any server', this.#url);
-    return (await answer.json()) as Record<ProxyName, ProxyState>;
-  }
-
-  /** @throws PROXY_REFUSED */
-  async change(name: ProxyName, change: ProxyChange): Promise<void> {
-    await ask(name, `${this.#url}/${name}`, {
-      method: 'PUT',
-      body: JSON.stringify(change),
-      headers: { 'content-type': 'application/json' },
-    });
-  }
-}
-
-async function ask(name: string, url: string, request: RequestInit = {}): Promise<Response> {
-  const signal = AbortSignal.timeout(answersWithinMs); // Paused proxies do not answer.
-  const answer = await fetch(url, { ...request, signal }).catch((cause: unknown) => {
-    throw labError('PROXY_REFUSED', name, 'nothing').causedBy(cause);
-  });
-  if (!answer.ok) throw labError('PROXY_REFUSED', name, answer.status);
-  return answer;
 }

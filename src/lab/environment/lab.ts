@@ -12,25 +12,15 @@ import { saleKeys } from '../../service/connections/sale-keys.ts';
 import { labError } from '../errors.ts';
 import { redisAppends } from './append-only-file.ts';
 import { setClockRight } from './ask-instance.ts';
-import { giveAllBack, giveBack, isKept } from './data-folder.ts';
+import { giveAllBack, giveBack, giveDiskBack, isKept, refuseFileWrites } from './data-folder.ts';
 import { restoreSettings } from './database-root.ts';
-import { giveDiskBack, refuseFileWrites } from './file-size.ts';
 import { LabNetwork, networkEnvironment, networkServers } from './lab-network.ts';
-import { type LabServer, processOf, serviceProcess } from './lab-server.ts';
 import { childrenWith, isAlive, isPaused, type ProcessRef } from './process-table.ts';
-import {
-  killWithChildren,
-  pauseWithChildren,
-  signalProcess,
-  startProcess,
-  stopProcess,
-} from './processes.ts';
+import { type LabServer, labServer, type Server, startProcess, stopProcess } from './processes.ts';
 import { withRedis } from './replication.ts';
 import { type Database, defaultDatabase, installedMark } from './servers/database.ts';
 import { nginxServer } from './servers/nginx.ts';
-import { pageName } from './servers/page.ts';
 import { orderRedisSettings } from './servers/redis.ts';
-import type { Server } from './servers/server.ts';
 import {
   bareUpstreams,
   instanceNames,
@@ -51,16 +41,19 @@ import {
   writeState,
 } from './state.ts';
 import {
+  pageName,
   type SpareServer,
   spareServers,
   startedSpares,
   stores,
   storesEnvironment,
 } from './stores.ts';
-import { waitUntil } from './wait-until.ts';
+import { waitFor, waitUntil } from './wait-until.ts';
 
 /** On a slow machine RabbitMQ takes half of it. A server that has ended is not waited for. */
 const startWithinMs = 60_000;
+/** Until the primary of the service has replaced a dead process; it waits longer each time. */
+const replacedWithinMs = 30_000;
 export const defaultShape: ServiceShape = { instances: 4, balancer: 'nginx' };
 
 /** Called with one sentence for each step of a long command. */
@@ -95,10 +88,12 @@ export interface ServerState {
   readonly paused: boolean;
 }
 
+type RunState = 'runs' | 'paused' | 'stopped';
+
 /** They are of the lab, and of no sale; the service is seen as its processes. */
 const behindScenes: readonly string[] = ['redis-lab', 'proxies', 'page', 'service', 'epmd'];
 
-function stateOf(process: ProcessRef | undefined): 'runs' | 'paused' | 'stopped' {
+function stateOf(process: ProcessRef | undefined): RunState {
   if (!process || !isAlive(process)) return 'stopped';
   return isPaused(process) ? 'paused' : 'runs';
 }
@@ -280,8 +275,7 @@ export class Lab {
     const servers = this.servers.filter(({ name }) => needed.includes(name));
     const stopped = servers.find(({ alive }) => !alive);
     if (stopped) return { name: stopped.name, state: 'stopped' };
-    const children = childrenWith('INSTANCE', this.#running('service').pid);
-    const processes = children.map(({ value, pid }) => ({ name: value, pid }));
+    const processes = [...this.#processes()].map(([name, { pid }]) => ({ name, pid }));
     const paused = [...servers, ...processes].find((each) => isPaused(each));
     return paused && { name: paused.name, state: 'paused' };
   }
@@ -313,10 +307,9 @@ export class Lab {
    */
   server(name: string): LabServer {
     if (this.servers.some((each) => each.name === name)) return this.#ownServer(name);
-    const service = this.#running('service');
     const known = [...this.servers.map((each) => each.name), ...processNames(this.shape)];
     if (!known.includes(name)) throw labError('UNKNOWN_SERVER', name, known);
-    return serviceProcess(name, service);
+    return this.#serviceProcess(name);
   }
 
   /**
@@ -374,8 +367,12 @@ export class Lab {
 
   /** Of a server, or of a process of the service. @throws UNKNOWN_SERVER */
   pidOf(name: string): number {
-    const server = this.servers.find((each) => each.name === name);
-    return server?.pid ?? processOf(name, this.#running('service')).pid;
+    const server = this.#state.running.find((each) => each.name === name);
+    if (server) return server.pid;
+    const processes = this.#processes();
+    const found = processes.get(name);
+    if (!found) throw labError('UNKNOWN_SERVER', name, [...processes.keys()]);
+    return found.pid;
   }
 
   /** Restarts a server with the data that a fault put aside. */
@@ -434,24 +431,20 @@ export class Lab {
   }
 
   /** Of a server, or of a process of the service. @throws UNKNOWN_SERVER */
-  stateOf(name: string): 'runs' | 'paused' | 'stopped' {
+  stateOf(name: string): RunState {
     this.server(name);
     const own = this.#state.running.find((each) => each.name === name);
-    const children = childrenWith('INSTANCE', this.#running('service').pid);
-    return stateOf(own ?? children.find(({ value }) => value === name));
+    return stateOf(own ?? this.#processes().get(name));
   }
 
   /** The servers of a sale, and the processes of the service: what each of them does now. */
-  get parts(): { readonly name: string; readonly state: 'runs' | 'paused' | 'stopped' }[] {
-    const children = childrenWith('INSTANCE', this.#running('service').pid);
-    const processes = processNames(this.shape).map((name) => ({
-      name,
-      process: children.find(({ value }) => value === name),
-    }));
-    const own = this.#state.running
-      .filter(({ name }) => !behindScenes.includes(name))
-      .map((process) => ({ name: process.name, process }));
-    return [...own, ...processes].map(({ name, process }) => ({ name, state: stateOf(process) }));
+  get parts(): { readonly name: string; readonly state: RunState }[] {
+    const processes = this.#processes();
+    const own = this.#state.running.filter(({ name }) => !behindScenes.includes(name));
+    return [
+      ...own.map((server) => ({ name: server.name, state: stateOf(server) })),
+      ...processNames(this.shape).map((name) => ({ name, state: stateOf(processes.get(name)) })),
+    ];
   }
 
   /** The configuration of the service. */
@@ -488,10 +481,7 @@ export class Lab {
 
   #service(): Server {
     const { ports } = this.#state;
-    const environment = {
-      ...this.environment,
-      ...networkEnvironment(ports, this.shape),
-    };
+    const environment = { ...this.environment, ...networkEnvironment(ports, this.shape) };
     return serviceServer(this.#folder, ports.api, this.shape, environment);
   }
 
@@ -523,14 +513,25 @@ export class Lab {
   }
 
   #ownServer(name: string): LabServer {
-    return {
+    return labServer(
       name,
-      stop: () => stopProcess(this.#expectEnd(name)),
-      kill: () => killWithChildren(this.#expectEnd(name)),
-      pause: () => pauseWithChildren(this.#running(name)),
-      resume: async () => signalProcess(this.#running(name), 'SIGCONT'),
-      start: () => this.#startAgain(name),
-    };
+      () => this.#startAgain(name),
+      async () => this.#running(name),
+      async () => this.#expectEnd(name),
+    );
+  }
+
+  /** A child of the service, which replaces it when it dies. */
+  #serviceProcess(name: string): LabServer {
+    const find = () =>
+      waitFor(`${name} to run`, replacedWithinMs, async () => this.#processes().get(name) ?? null);
+    return labServer(name, async () => void (await find()), find);
+  }
+
+  /** The instances and the order workers that live, by name. */
+  #processes(): ReadonlyMap<string, ProcessRef> {
+    const children = childrenWith('INSTANCE', this.#running('service').pid);
+    return new Map(children.map(({ value, ...process }) => [value, process]));
   }
 
   /** Starts a server that has ended, on its port and with its data. */
@@ -554,12 +555,8 @@ export class Lab {
 
   #running(name: string): Running {
     const server = this.#state.running.find((each) => each.name === name);
-    if (!server)
-      throw labError(
-        'UNKNOWN_SERVER',
-        name,
-        this.servers.map((each) => each.name),
-      );
+    const known = this.#state.running.map((each) => each.name);
+    if (!server) throw labError('UNKNOWN_SERVER', name, known);
     return server;
   }
 

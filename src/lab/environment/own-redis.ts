@@ -6,17 +6,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { loadingRetryMs } from '../../service/connections/redis.ts';
 import { labError } from '../errors.ts';
-import type { LabServer } from './lab-server.ts';
 import { isAlive, type ProcessRef } from './process-table.ts';
 import {
   killWithChildren,
+  type LabServer,
   pauseWithChildren,
+  type Server,
   signalProcess,
   startProcess,
   stopProcess,
 } from './processes.ts';
 import { type Fsync, type RedisAccess, redisAnswers, redisServer } from './servers/redis.ts';
-import type { Server } from './servers/server.ts';
 import { waitUntil } from './wait-until.ts';
 
 interface StartOptions {

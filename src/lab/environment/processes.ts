@@ -1,4 +1,7 @@
-/** Programs that the lab starts in the background, with a log file; stopped by pid, not by name. */
+/**
+ * Programs that the lab starts in the background, with a log file; stopped by pid, not by name. And
+ * the contracts of a server: how it is started, and what a fault can do to it.
+ */
 
 import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync } from 'node:fs';
@@ -15,6 +18,47 @@ export interface Program {
   /** It goes on when it may write no more to its files. The signal SIGXFSZ would end it. */
   readonly outlivesFullDisk?: true;
 }
+
+/** How to start a server of the lab, and how to check that it answers. */
+export interface Server {
+  readonly name: string;
+  readonly port: number;
+  /** Creates its folders and files before it starts. */
+  readonly prepare?: () => Promise<void>;
+  readonly program: () => Program;
+  /** True once it answers. */
+  readonly answers: () => Promise<boolean>;
+}
+
+/** A server of the lab, or a process of the service, as a fault sees it. */
+export interface LabServer {
+  readonly name: string;
+  /** SIGTERM; resolves when the program has ended in order. */
+  stop(): Promise<void>;
+  /** SIGKILL; resolves when the program has ended. */
+  kill(): Promise<void>;
+  /** SIGSTOP: its connections stay open, and nothing answers. */
+  pause(): Promise<void>;
+  /** SIGCONT. */
+  resume(): Promise<void>;
+  /** After `stop` and `kill`: resolves when it runs again. */
+  start(): Promise<void>;
+}
+
+/** @param find the process that it is now. @param ending the same, before it ends on purpose */
+export const labServer = (
+  name: string,
+  start: () => Promise<void>,
+  find: () => Promise<ProcessRef>,
+  ending = find,
+): LabServer => ({
+  name,
+  stop: async () => stopProcess(await ending()),
+  kill: async () => killWithChildren(await ending()),
+  pause: async () => pauseWithChildren(await find()),
+  resume: async () => signalProcess(await find(), 'SIGCONT'),
+  start,
+});
 
 let canBeBatchWork: boolean | undefined;
 

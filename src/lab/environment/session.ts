@@ -8,12 +8,12 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { labError } from '../errors.ts';
 import { defaultShape, Lab, type Progress, type StartOptions } from './lab.ts';
+import { takeName } from './ports.ts';
 import { processRef } from './process-table.ts';
 import { killWithChildren } from './processes.ts';
 import { type Database, defaultDatabase } from './servers/database.ts';
-import { pageName } from './servers/page.ts';
 import { readState } from './state.ts';
-import { takeName } from './unique-name.ts';
+import { pageName } from './stores.ts';
 
 export type SessionOptions = Pick<StartOptions, 'database' | 'spares'>;
 

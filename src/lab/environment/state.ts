@@ -3,11 +3,10 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { labError } from '../errors.ts';
-import { areFree } from './ports.ts';
+import { areFree, takeName } from './ports.ts';
 import type { ProcessRef } from './process-table.ts';
 import type { Database } from './servers/database.ts';
 import { maxInstances, type ServiceShape } from './servers/service.ts';
-import { takeName } from './unique-name.ts';
 
 export interface Running extends ProcessRef {
   readonly name: string;
@@ -18,25 +17,31 @@ export interface Running extends ProcessRef {
   hasFullDisk?: boolean;
 }
 
-export interface Ports {
-  readonly nginx: number;
-  readonly api: number;
-  readonly mysql: number;
-  readonly zookeeper: number;
+/** The ports of the first lab; those of the next one are `blockSize` higher, and so on. */
+const firstBlock = {
+  nginx: 17_080,
+  /** The first of `maxInstances`, then the bare processes beside them. */
+  api: 17_100,
+  mysql: 17_306,
+  zookeeper: 17_218,
   /** The first of three: RabbitMQ, and two of Erlang. */
-  readonly rabbitmq: number;
-  readonly redisMain: number;
-  readonly redlock: number[];
+  rabbitmq: 17_230,
+  redisMain: 17_379,
+  redlock: [17_381, 17_382, 17_383],
   /** The Redis of the lab itself: no fault touches it. */
-  readonly redisLab: number;
-  readonly replica: number;
+  redisLab: 17_384,
+  replica: 17_385,
+  sentinels: [17_386, 17_387, 17_388],
   /** Of redis-main too, with Sentinels. */
-  readonly secondReplica: number;
-  readonly sentinels: number[];
+  secondReplica: 17_389,
   /** The proxies' own port, then one for each proxied server. */
-  readonly proxies: number;
-  readonly page: number;
-}
+  proxies: 17_390,
+  page: 17_399,
+};
+export type Ports = Readonly<typeof firstBlock>;
+const proxiedPorts = 8;
+const blockSize = 400;
+const labsMax = 30;
 
 export interface State {
   /** Sent with every answer, so that two labs on one machine are not confused. */
@@ -74,26 +79,6 @@ export function writeState(folder: string, state: State): void {
 
 export const removeState = (folder: string): void => rmSync(stateFile(folder), { force: true });
 
-/** The ports of the first lab; those of the next one are `blockSize` higher, and so on. */
-const firstBlock = {
-  nginx: 17_080,
-  api: 17_100, // The first of `maxInstances`, then the bare processes beside them.
-  mysql: 17_306,
-  zookeeper: 17_218,
-  rabbitmq: 17_230,
-  redisMain: 17_379,
-  redlock: 17_381, // The first of three.
-  redisLab: 17_384,
-  replica: 17_385,
-  sentinel: 17_386, // The first of three.
-  secondReplica: 17_389,
-  proxies: 17_390, // The first of `proxiedPorts`.
-  page: 17_399,
-} as const;
-const proxiedPorts = 8;
-const blockSize = 400;
-const labsMax = 30;
-
 /**
  * The first block without a port in use. Two labs never share a block: while one restarts a server,
  * that port is free for a moment, but others of its block are not.
@@ -112,24 +97,10 @@ export async function choosePorts(): Promise<{ ports: Ports; chosen: () => void 
 }
 
 function portsFrom(offset: number): Ports {
-  const { nginx, api, mysql, zookeeper, redisMain, redlock } = firstBlock;
-  const { redisLab, replica, secondReplica, sentinel, proxies, rabbitmq, page } = firstBlock;
-  const three = (first: number) => [0, 1, 2].map((index) => first + offset + index);
-  return {
-    nginx: nginx + offset,
-    api: api + offset,
-    mysql: mysql + offset,
-    zookeeper: zookeeper + offset,
-    rabbitmq: rabbitmq + offset,
-    redisMain: redisMain + offset,
-    redlock: three(redlock),
-    redisLab: redisLab + offset,
-    replica: replica + offset,
-    secondReplica: secondReplica + offset,
-    sentinels: three(sentinel),
-    proxies: proxies + offset,
-    page: page + offset,
-  };
+  const moved = (port: number | readonly number[]) =>
+    typeof port === 'number' ? port + offset : port.map((each) => each + offset);
+  const ports = Object.entries(firstBlock).map(([name, port]) => [name, moved(port)]);
+  return Object.fromEntries(ports) as Ports;
 }
 
 function allOf({ api, redlock, sentinels, proxies, rabbitmq, ...single }: Ports): number[] {

@@ -1,13 +1,15 @@
-/** The servers that keep data, and the configuration by which the service reaches them. */
+/**
+ * The servers that keep data, the page, and the configuration by which the service reaches its
+ * stores.
+ */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { labTokenSecret } from '../../service/config.ts';
-import { type Database, databaseUrl } from './servers/database.ts';
-import { mariadbServer } from './servers/mariadb.ts';
-import { mysqlServer } from './servers/mysql.ts';
-import { pageServer } from './servers/page.ts';
+import type { Server } from './processes.ts';
+import { priorityOfMain } from './sentinels.ts';
+import { type Database, databaseServer, databaseUrl } from './servers/database.ts';
 import { rabbitmqServers, rabbitmqUrl } from './servers/rabbitmq.ts';
 import { orderRedisSettings, redisServer } from './servers/redis.ts';
-import { priorityOfMain } from './servers/sentinel.ts';
-import type { Server } from './servers/server.ts';
 import type { ServiceShape } from './servers/service.ts';
 import { zookeeperServer } from './servers/zookeeper.ts';
 import type { Ports } from './state.ts';
@@ -18,9 +20,8 @@ export function stores(
   database: Database,
   shape: ServiceShape,
 ): Server[] {
-  const sql = { mariadb: mariadbServer, mysql: mysqlServer }[database];
   return [
-    sql(folder, mysql),
+    databaseServer(database, folder, mysql),
     redisServer('redis-lab', folder, redisLab, 'never'),
     redisServer('redis-main', folder, redisMain, 'always', {
       'replica-priority': priorityOfMain,
@@ -28,6 +29,22 @@ export function stores(
     }),
   ];
 }
+
+/** A process of its own, which plays what its viewers choose. */
+const entry = fileURLToPath(new URL('../../../dist/page/server/main.js', import.meta.url));
+
+export const pageName = 'page';
+
+const pageServer = (folder: string, port: number): Server => ({
+  name: pageName,
+  port,
+  program: () => ({
+    command: process.execPath,
+    args: [entry, folder],
+    logFile: join(folder, `${pageName}.log`),
+  }),
+  answers: async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok,
+});
 
 /** The servers that only some rungs need, and the page. */
 export const spareServers = {

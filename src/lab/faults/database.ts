@@ -22,33 +22,32 @@ import type { Fault, FaultRow, WatchedFault } from './fault.ts';
 const tableIsFull =
   "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'";
 
-/**
- * The database has no space for an order: every insert of one is answered with the error of a full
- * table (1114), by a trigger. A server whose disk is full answers the same, and takes small changes
- * of rows that it has.
- */
-export const fullDatabase = (name: string): Fault => ({
-  name: `fill ${name}`,
+/** What an administrator changes, until the settings of the database are as before. */
+const changed = (what: string, database: string, statement: string): Fault => ({
+  name: what,
   async inject(lab) {
-    const data = lab.dataFolder(name);
-    const create = `CREATE TRIGGER ${fullTrigger} BEFORE INSERT ON ${databaseName}.orders`;
-    await asDatabaseRoot(data, (root) => root.query(`${create} FOR EACH ROW ${tableIsFull}`));
+    const data = lab.dataFolder(database);
+    await asDatabaseRoot(data, (root) => root.query(statement));
     return () => restoreSettings(data);
   },
 });
 
 /**
+ * The database has no space for an order: every insert of one is answered with the error of a full
+ * table (1114), by a trigger. A server whose disk is full answers the same, and takes small changes
+ * of rows that it has.
+ */
+export const fullDatabase = (name: string): Fault => {
+  const create = `CREATE TRIGGER ${fullTrigger} BEFORE INSERT ON ${databaseName}.orders`;
+  return changed(`fill ${name}`, name, `${create} FOR EACH ROW ${tableIsFull}`);
+};
+
+/**
  * The database takes no writes: `SET GLOBAL read_only`, as after a failover to a replica, or by an
  * operator whose disk is nearly full. It answers every read.
  */
-export const readOnlyDatabase = (name: string): Fault => ({
-  name: `make ${name} read-only`,
-  async inject(lab) {
-    const data = lab.dataFolder(name);
-    await asDatabaseRoot(data, (root) => root.query('SET GLOBAL read_only = ON'));
-    return () => restoreSettings(data);
-  },
-});
+export const readOnlyDatabase = (name: string): Fault =>
+  changed(`make ${name} read-only`, name, 'SET GLOBAL read_only = ON');
 
 /** The least that MariaDB accepts. One more is left for another root. */
 const connectionsMin = 10;

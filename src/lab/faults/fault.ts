@@ -53,7 +53,7 @@ export type FaultRow = Hits & {
   readonly effect?: 'momentary' | 'lasting';
 };
 
-type Watch = WatchedFault['watch'];
+export type Watch = WatchedFault['watch'];
 
 /** The process that the server has now will have ended. */
 export const ends =
@@ -80,13 +80,13 @@ export const isReplaced =
 /** It will stand still. */
 export const standsStill =
   (name: string): Watch =>
-  (lab: Lab) =>
+  (lab) =>
   () =>
     isPaused({ pid: lab.pidOf(name) });
 
 /** Its proxy will have spoiled a connection at least. */
 export const isSpoiled =
-  (name: ProxyName | 'replication'): Watch =>
-  (lab: Lab) =>
+  (name: ProxyName): Watch =>
+  (lab) =>
   async () =>
     (await lab.network('proxied').spoiled(name)) > 0;

@@ -13,73 +13,57 @@ import { shuffler } from '../workload/shuffle.ts';
 import { type Fault, type FaultRow, isSpoiled, type WatchedFault } from './fault.ts';
 
 /** Its undo lets everything pass again, and ends the connections that lost data. */
-const spoils =
-  (name: ProxyName, toxic: Partial<Toxic>): Fault['inject'] =>
-  async (lab) => {
+const spoiling = (what: string, name: ProxyName, toxic: Partial<Toxic>): WatchedFault => ({
+  name: what,
+  watch: isSpoiled(name),
+  async inject(lab) {
     const network = lab.network('proxied');
     await network.spoil(name, toxic);
     return () => network.spoil(name);
-  };
-
-/** Every answer of a server comes late. The undo makes it as fast as before. */
-export const slowConnections = (name: ProxyName, latencyMs: number): WatchedFault => ({
-  name: `slow ${name} by ${latencyMs} ms`,
-  watch: isSpoiled(name),
-  inject: spoils(name, { type: 'latency', stream: 'downstream', latencyMs }),
+  },
 });
+
+/** Every answer of a server comes late. */
+export const slowConnections = (name: ProxyName, latencyMs: number) =>
+  spoiling(`slow ${name} by ${latencyMs} ms`, name, {
+    ...{ type: 'latency', stream: 'downstream', latencyMs },
+  });
 
 /**
  * What is sent to a server arrives late, also what a client had sent before it closed its
- * connection: as the kernel sends lost packets again. The undo lets new requests pass; those on
- * their way still come late.
+ * connection: as the kernel sends lost packets again. After the undo, requests that are on their
+ * way still come late.
  */
-export const delayRequests = (name: ProxyName, latencyMs: number): WatchedFault => ({
-  name: `delay requests to ${name} by ${latencyMs} ms`,
-  watch: isSpoiled(name),
-  inject: spoils(name, { type: 'latency', stream: 'upstream', latencyMs }),
-});
+export const delayRequests = (name: ProxyName, latencyMs: number) =>
+  spoiling(`delay requests to ${name} by ${latencyMs} ms`, name, {
+    ...{ type: 'latency', stream: 'upstream', latencyMs },
+  });
 
 /**
  * The network to a server drops everything: connections stay open, and neither side hears of the
- * other one, nor of its end. The undo ends the connections that lost data.
+ * other one, nor of its end.
  */
-export const dropConnections = (name: ProxyName): WatchedFault => ({
-  name: `drop ${name}`,
-  watch: isSpoiled(name),
-  inject: spoils(name, { type: 'timeout' }),
-});
+export const dropConnections = (name: ProxyName) =>
+  spoiling(`drop ${name}`, name, { type: 'timeout' });
 
 /** The same for one process: all others stay connected. */
-export const dropForProcess = (
-  name: ProxyName,
-  pid: number,
-  process = `process ${pid}`,
-): WatchedFault => ({
-  name: `drop ${name} for ${process}`,
-  watch: isSpoiled(name),
-  inject: spoils(name, { type: 'timeout', pid }),
-});
+export const dropForProcess = (name: ProxyName, pid: number, process = `process ${pid}`) =>
+  spoiling(`drop ${name} for ${process}`, name, { type: 'timeout', pid });
 
 /** Connections to a server are reset, and each new one too. */
-export const resetConnections = (name: ProxyName): Fault => ({
-  name: `reset ${name}`,
-  inject: spoils(name, { type: 'reset_peer' }),
-});
+export const resetConnections = (name: ProxyName) =>
+  spoiling(`reset ${name}`, name, { type: 'reset_peer' });
 
 /** Connections to a server end, and each new one is refused, although the server runs. */
-export const refuseConnections = (name: ProxyName): Fault => ({
-  name: `refuse ${name}`,
-  inject: spoils(name, { type: 'down' }),
-});
+export const refuseConnections = (name: ProxyName) =>
+  spoiling(`refuse ${name}`, name, { type: 'down' });
 
 /**
  * Every answer of a server is lost on its way back: it has done what it was asked, and nobody hears
- * of it. The undo ends the connections that lost an answer.
+ * of it.
  */
-export const loseAnswers = (name: ProxyName): Fault => ({
-  name: `lose the answers of ${name}`,
-  inject: spoils(name, { type: 'timeout', stream: 'downstream' }),
-});
+export const loseAnswers = (name: ProxyName) =>
+  spoiling(`lose the answers of ${name}`, name, { type: 'timeout', stream: 'downstream' });
 
 /**
  * The processes of the service lose their network to a server one after the other, until none has

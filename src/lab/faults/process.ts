@@ -1,16 +1,25 @@
-/** Faults of a process: of a server, of nginx, of an instance or of an order worker. */
+/**
+ * Faults of a process: of a server, of nginx and its worker processes, of an order worker, or of an
+ * instance, whose event loop stands still or whose wall clock is wrong.
+ */
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Redis } from 'ioredis';
+import { blockEventLoop, isSilent, setClockRight, stepClock } from '../environment/ask-instance.ts';
 import { isKept, putAside } from '../environment/data-folder.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
-import { isAlive, isPaused, processRef } from '../environment/process-table.ts';
-import { killWithChildren } from '../environment/processes.ts';
-import { workerNames } from '../environment/servers/service.ts';
+import {
+  childrenOf,
+  isAlive,
+  isPaused,
+  type ProcessRef,
+  processRef,
+} from '../environment/process-table.ts';
+import { killWithChildren, signalProcess } from '../environment/processes.ts';
+import { workerNames, workersAway } from '../environment/servers/service.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { workersAway } from '../environment/workers-away.ts';
 import { labError } from '../errors.ts';
 import {
   ends,
@@ -19,43 +28,33 @@ import {
   hasEnded,
   isReplaced,
   standsStill,
+  type Watch,
   type WatchedFault,
 } from './fault.ts';
 
+/** @param undo what mends it */
+const onServer =
+  (verb: 'stop' | 'kill' | 'pause', watch: (name: string) => Watch, undo: 'start' | 'resume') =>
+  (name: string): WatchedFault => ({
+    name: `${verb} ${name}`,
+    watch: watch(name),
+    async inject(lab) {
+      const server = lab.server(name);
+      await server[verb]();
+      return server[undo];
+    },
+  });
+
 /** SIGTERM for a server: it ends in order, and refuses connections. It starts with its data. */
-export const stopServer = (name: string): WatchedFault => ({
-  name: `stop ${name}`,
-  watch: ends(name),
-  async inject(lab) {
-    const server = lab.server(name);
-    await server.stop();
-    return server.start;
-  },
-});
+export const stopServer = onServer('stop', ends, 'start');
 
 /** SIGKILL for a server, an instance or a worker. It starts again with its data. */
-export const killServer = (name: string): WatchedFault => ({
-  name: `kill ${name}`,
-  watch: ends(name),
-  async inject(lab) {
-    const server = lab.server(name);
-    await server.kill();
-    return server.start;
-  },
-});
+export const killServer = onServer('kill', ends, 'start');
 
 /**
  * SIGSTOP for a server, an instance or a worker: its connections stay open, and nothing answers.
  */
-export const pauseServer = (name: string): WatchedFault => ({
-  name: `pause ${name}`,
-  watch: standsStill(name),
-  async inject(lab) {
-    const server = lab.server(name);
-    await server.pause();
-    return server.resume;
-  },
-});
+export const pauseServer = onServer('pause', standsStill, 'resume');
 
 /** SIGKILL for a server, which starts again at once, with its data. */
 export const restartServer = (name: string): WatchedFault => ({
@@ -179,6 +178,76 @@ const inLabRedis = (lab: Lab, send: (redis: Redis) => Promise<unknown>): Promise
     return send(redis);
   });
 
+/** The event loop of an instance stands still, as in a long computation: it ends by itself. */
+export const blockedEventLoop = (instance: string, forMs: number): WatchedFault => ({
+  name: `block ${instance} for ${forMs} ms`,
+  watch: (lab) => () => isSilent(lab, instance),
+  async inject(lab) {
+    await blockEventLoop(lab, instance, forMs);
+    return async () => {};
+  },
+});
+
+/**
+ * The wall clock of an instance steps back or forward. The monotonic clock goes on. Back by more
+ * than 5 s: the instance makes no snowflakes until the clock is right again. Forward: they are of a
+ * time that has not come.
+ * @param byMs forward; back, when it is negative
+ */
+export const steppedClock = (instance: string, byMs: number): Fault => ({
+  name: `step the clock of ${instance} ${byMs < 0 ? 'back' : 'forward'} by ${Math.abs(byMs)} ms`,
+  async inject(lab) {
+    await stepClock(lab, instance, byMs);
+    return async () => {
+      await setClockRight(lab, instance);
+      await lab.ensure(lab.shape);
+    };
+  },
+});
+
+/**
+ * nginx reads its configuration again (SIGHUP): a new worker process takes the next requests, and
+ * the old one ends once it has answered its own. Nothing is left to mend.
+ */
+export const reloadNginx: Fault = {
+  name: 'reload nginx',
+  async inject(lab) {
+    const pid = lab.pidOf('nginx');
+    await untilNewWorker(pid, () => void process.kill(pid, 'SIGHUP'));
+    return async () => {};
+  },
+};
+
+/** SIGKILL for the worker processes of nginx: their requests are cut off, and others take over. */
+export const killWorkersOfNginx: Fault = {
+  name: 'kill the worker processes of nginx',
+  async inject(lab) {
+    await untilNewWorker(lab.pidOf('nginx'), (workers) => {
+      for (const worker of workers) signalProcess(worker, 'SIGKILL');
+    });
+    return async () => {};
+  },
+};
+
+/**
+ * The worker processes of nginx, which answer the requests.
+ * @param pid of its master process
+ */
+export const workersOfNginx = (pid: number): ProcessRef[] => childrenOf(pid);
+
+/** Runs `act` on the worker processes, and waits until the master has started another one. */
+export async function untilNewWorker(
+  pid: number,
+  act: (workers: readonly ProcessRef[]) => void,
+): Promise<void> {
+  const before = workersOfNginx(pid);
+  act(before);
+  const isNew = (worker: ProcessRef) => before.every((each) => each.pid !== worker.pid);
+  await waitUntil('nginx to have a new worker process', 10_000, () =>
+    workersOfNginx(pid).some(isNew),
+  );
+}
+
 export const processFaults = {
   stop: {
     hits: 'process',
@@ -211,4 +280,24 @@ export const processFaults = {
     on: restartEmpty,
   },
   hang: { hits: 'worker', on: hangWorker },
+  'reload-nginx': { hits: 'nginx', effect: 'momentary', on: () => reloadNginx },
+  'kill-workers-of-nginx': { hits: 'nginx', effect: 'momentary', on: () => killWorkersOfNginx },
+} as const satisfies Record<string, FaultRow>;
+
+export const clockFaults = {
+  'block-event-loop': {
+    hits: 'instance',
+    done: { en: 'does nothing', zh: '什么也不做' },
+    on: blockedEventLoop,
+  },
+  'step-clock-back': {
+    hits: 'instance',
+    done: { en: 'has a wall clock that is behind', zh: '系统时钟变慢了' },
+    on: (name, ms) => steppedClock(name, -ms),
+  },
+  'step-clock-forward': {
+    hits: 'instance',
+    done: { en: 'has a wall clock that is ahead', zh: '系统时钟变快了' },
+    on: steppedClock,
+  },
 } as const satisfies Record<string, FaultRow>;

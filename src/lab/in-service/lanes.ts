@@ -10,7 +10,7 @@ import type { Connections } from '../../service/connections/connections.ts';
 import type { Order } from '../../service/domain.ts';
 import { type CheckpointName, type Gate, installGate } from '../../service/trace/checkpoints.ts';
 import { record } from '../../service/trace/history.ts';
-import { workersAway } from '../environment/workers-away.ts';
+import { workersAway } from '../environment/servers/service.ts';
 import { type Arrival, keptSeconds, laneKeys, workerLane } from '../stage/lane-messages.ts';
 
 const ofWorkers: readonly CheckpointName[] = ['delivered', 'recording', 'recorded'];

@@ -4,10 +4,15 @@ import type { LockService } from '../../service/ladder/rung.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withRedis } from '../environment/replication.ts';
 import { isProxied, type ProxyName } from '../environment/servers/proxies.ts';
-import { blockedEventLoop } from '../faults/clock.ts';
 import type { WatchedFault } from '../faults/fault.ts';
 import { dropForProcess, slowConnections } from '../faults/network.ts';
-import { pauseServer, restartEmpty, restartServer, stopServer } from '../faults/process.ts';
+import {
+  blockedEventLoop,
+  pauseServer,
+  restartEmpty,
+  restartServer,
+  stopServer,
+} from '../faults/process.ts';
 import { flushScripts, holdReplication, promoteReplica } from '../faults/redis.ts';
 
 export interface LockFaultTarget extends LockService {

@@ -1,8 +1,7 @@
 /** nginx in front of the instances, configured from the template in nginx/. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { programPath } from '../processes.ts';
-import type { Server } from './server.ts';
+import { programPath, type Server } from '../processes.ts';
 import type { AddressLimits, ServiceShape } from './service.ts';
 
 const template = new URL('../../../../nginx/lockstep.conf.template', import.meta.url);

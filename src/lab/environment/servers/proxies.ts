@@ -3,10 +3,10 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { labError } from '../../errors.ts';
+import type { Server } from '../processes.ts';
 import type { ProxyPlan } from '../proxy/toxic.ts';
 import type { Ports } from '../state.ts';
 import { databaseUrl } from './database.ts';
-import type { Server } from './server.ts';
 
 const entry = fileURLToPath(
   new URL('../../../../dist/lab/environment/proxy/main.js', import.meta.url),

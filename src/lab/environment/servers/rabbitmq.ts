@@ -8,8 +8,7 @@ import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { connect } from 'amqplib';
 import { labError } from '../../errors.ts';
-import { programPath } from '../processes.ts';
-import type { Server } from './server.ts';
+import { programPath, type Server } from '../processes.ts';
 
 /** Not the one in /usr/sbin, which changes the user and the folders. */
 const program = '/usr/lib/rabbitmq/bin/rabbitmq-server';

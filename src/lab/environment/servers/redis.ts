@@ -2,8 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis, type RedisOptions } from 'ioredis';
-import { programPath } from '../processes.ts';
-import type { Server } from './server.ts';
+import { programPath, type Server } from '../processes.ts';
 import { durabilityOf, replicasOf, type ServiceShape } from './service.ts';
 
 export type Fsync = 'always' | 'everysec' | 'never';

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Durability, durabilities } from '../../../service/config.ts';
-import type { Server } from './server.ts';
+import type { Server } from '../processes.ts';
 
 /** How the service reaches its stores; `environment/network.ts` has the servers of each. */
 export const networks = ['direct', 'proxied', 'sentinel'] as const;
@@ -108,6 +108,14 @@ export const processNames = (shape: ServiceShape): string[] => [
   ...instanceNames(shape),
   ...workerNames(shape),
 ];
+
+/** The message of a fault to the order workers, in the Redis of the lab. */
+export const workersAway = {
+  /** STRING: no order worker may start to consume. */
+  key: 'lab:workers-away',
+  /** They start again after this time if the command crashed. */
+  keptSeconds: 120,
+} as const;
 
 export function serviceServer(
   folder: string,

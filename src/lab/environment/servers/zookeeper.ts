@@ -8,8 +8,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { labError } from '../../errors.ts';
-import { programPath } from '../processes.ts';
-import type { Server } from './server.ts';
+import { programPath, type Server } from '../processes.ts';
 
 /** The manifest of the first names further jars. The second writes the log to standard error. */
 const jars = ['/usr/share/java/zookeeper.jar', '/usr/share/java/slf4j-simple.jar'];
