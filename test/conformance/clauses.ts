@@ -1,12 +1,8 @@
 /** The clauses, in the order of their columns. A new one is in clauses/, and a row here. */
 import type { Clause } from './clause.ts';
 import { mutualExclusion, starvation } from './clauses/crowd.ts';
-import { expiryTold } from './clauses/expiry-told.ts';
-import { lateGrant } from './clauses/late-grant.ts';
-import { lostAnswer } from './clauses/lost-answer.ts';
-import { splitVote } from './clauses/split-vote.ts';
-import { staleRelease } from './clauses/stale-release.ts';
-import { deadMaster, hungMaster } from './clauses/without-a-master.ts';
+import { expiryTold, lateGrant, lostAnswer, staleRelease } from './clauses/leases.ts';
+import { deadMaster, hungMaster, splitVote } from './clauses/masters.ts';
 
 export const conformanceClauses: readonly Clause[] = [
   mutualExclusion,

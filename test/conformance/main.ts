@@ -6,7 +6,7 @@ import { fileLine } from '../../src/lab/report/file-words.ts';
 import { textReport, writeFolder } from '../../src/lab/report/folder.ts';
 import { wholeNumber } from '../../src/service/operate/words.ts';
 import { answersOf, conformanceMarkdown, conformanceText, measuredOn } from './report.ts';
-import { runEach, runHere } from './run-all.ts';
+import { runEach, runHere } from './run.ts';
 import { conformanceSubjects } from './subjects.ts';
 
 interface ConformanceOptions {

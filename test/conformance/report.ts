@@ -7,7 +7,7 @@ import { wrap } from '../../src/lab/report/wrap.ts';
 import type { Answer } from '../../src/lab/stage/result.ts';
 import type { ClauseVerdict } from './clause.ts';
 import { conformanceClauses } from './clauses.ts';
-import type { ClauseResult, SubjectResult } from './run-subject.ts';
+import type { ClauseResult, SubjectResult } from './run.ts';
 
 const marks: Readonly<Record<ClauseVerdict, string>> = {
   held: '✓',

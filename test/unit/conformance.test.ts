@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { ClauseVerdict } from '../conformance/clause.ts';
 import { conformanceClauses } from '../conformance/clauses.ts';
 import { answersOf, conformanceMarkdown, conformanceText } from '../conformance/report.ts';
-import type { SubjectResult } from '../conformance/run-subject.ts';
+import type { SubjectResult } from '../conformance/run.ts';
 import { conformanceSubjects } from '../conformance/subjects.ts';
 import { tooWide } from './terminal.ts';
 
