@@ -22,7 +22,7 @@ const profile = CpuProfile.parse({
     node(6, 'a<b', 'file:///x/dist/service/http/routes/orders.js'),
     node(7, 'parse', ''),
     node(8, 'writev', ''),
-    node(9, 'takeProfile', 'file:///x/dist/lab/in-service/process-routes.js', [10]),
+    node(9, 'takeProfile', 'file:///x/dist/lab/in-service/lab-routes.js', [10]),
     node(10, 'post', 'node:inspector'),
   ],
   samples: [2, 3, 5, 6, 7, 8, 10],

@@ -1,6 +1,9 @@
 /** Routes that exist only in the lab. */
 
 import { randomInt } from 'node:crypto';
+import { Session } from 'node:inspector/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HttpBindings } from '@hono/node-server';
 import { createRoute, z } from '@hono/zod-openapi';
 import {
   type Order,
@@ -90,22 +93,106 @@ async function purchaseInside(
   return (await asOneOwner(() => withOrder(order, inside))) ?? refused('busy');
 }
 
+/** What an operator does to this process. */
+const operated = (readToken: ReadToken) => ({
+  method: 'post' as const,
+  tags: ['lab'],
+  security: [{ token: [] }],
+  middleware: requireRole('operator', readToken),
+});
+const refusals = problemAnswers('invalid-request', 'unauthenticated', 'forbidden');
+
+const mostMs = 600_000;
+const rightClock = Date.now;
+const milliseconds = z.coerce.number().int();
+
+/** The event loop of this process stands still, or its clock steps. */
+export function processFaultRoutes(readToken: ReadToken): App {
+  const fault = operated(readToken);
+  const block = createRoute({
+    ...fault,
+    path: '/lab/block-event-loop',
+    operationId: 'blockEventLoop',
+    summary: 'Block the event loop',
+    description: 'The process does nothing else for this time.',
+    request: { query: z.object({ ms: milliseconds.max(mostMs).min(0) }) },
+    responses: { 202: { description: 'The fault begins' }, ...refusals },
+  });
+  const stepped = jsonAnswer(z.object({ mostAheadMs: z.int() }), 'The clock has stepped');
+  const step = createRoute({
+    ...fault,
+    path: '/lab/step-clock',
+    operationId: 'stepClock',
+    summary: 'Step the wall clock',
+    description: 'The wall clock of this process is so much ahead; behind, if it is negative.',
+    request: { query: z.object({ ms: milliseconds.max(mostMs).min(-mostMs) }) },
+    responses: { 200: stepped, ...refusals },
+  });
+
+  let mostAheadMs = 0; // Of the whole life of this process: its order ids may be as far ahead.
+  return routes()
+    .openapi(block, (c) => {
+      const { ms } = c.req.valid('query');
+      const { outgoing } = c.env as HttpBindings;
+      outgoing.once('finish', () => blockFor(ms));
+      return c.body(null, 202);
+    })
+    .openapi(step, (c) => {
+      const { ms } = c.req.valid('query');
+      mostAheadMs = Math.max(mostAheadMs, ms);
+      Date.now = () => rightClock() + ms;
+      return c.json({ mostAheadMs }, 200);
+    });
+}
+
+function blockFor(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+const betweenSamplesMicroseconds = 500;
+
+/** A CPU profile of this instance, taken while it answers other requests. */
+export function profileRoute(readToken: ReadToken): App {
+  const profile = createRoute({
+    ...operated(readToken),
+    path: '/lab/profile',
+    operationId: 'profile',
+    summary: 'Profile the process',
+    description: 'A .cpuprofile of V8: what the process does during this time.',
+    request: { query: z.object({ ms: milliseconds.min(1).max(60_000) }) },
+    responses: { 200: { description: 'The profile, as JSON' }, ...refusals },
+  });
+  return routes().openapi(profile, async (c) => {
+    const taken = await takeProfile(c.req.valid('query').ms);
+    return c.body(JSON.stringify(taken), 200, { 'Content-Type': 'application/json' });
+  });
+}
+
+async function takeProfile(ms: number) {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post('Profiler.enable');
+    await session.post('Profiler.setSamplingInterval', { interval: betweenSamplesMicroseconds });
+    await session.post('Profiler.start');
+    await sleep(ms);
+    return (await session.post('Profiler.stop')).profile;
+  } finally {
+    session.disconnect();
+  }
+}
+
 /** The lease of a purchase ends before its time: a choice of a play. */
 export function endLeaseRoute(readToken: ReadToken): App {
   const end = createRoute({
-    method: 'post',
+    ...operated(readToken),
     path: '/lab/end-lease',
     operationId: 'endLease',
     summary: 'End the lease of a purchase',
-    tags: ['lab'],
     description: 'The lease of this purchase is over, as if its time had passed.',
-    security: [{ token: [] }],
-    middleware: requireRole('operator', readToken),
     request: { query: z.object({ request: z.string() }) },
-    responses: {
-      204: { description: 'It is over' },
-      ...problemAnswers('invalid-request', 'unauthenticated', 'forbidden', 'not-found'),
-    },
+    responses: { 204: { description: 'It is over' }, ...refusals, ...problemAnswers('not-found') },
   });
   return routes().openapi(end, (c) => {
     const isEnded = endLease(c.req.valid('query').request);
