@@ -375,12 +375,17 @@ export class Lab {
     return found.pid;
   }
 
-  /** Restarts a server with the data that a fault put aside. */
-  async restoreData(name: string): Promise<void> {
+  /** SIGKILL for a server, which starts again with what `meanwhile` has made of its data. */
+  async restart(name: string, meanwhile: () => void = () => {}): Promise<void> {
     const server = this.server(name);
     await server.kill();
-    giveBack(this.dataFolder(name));
+    meanwhile();
     await server.start();
+  }
+
+  /** Restarts a server with the data that a fault put aside. */
+  restoreData(name: string): Promise<void> {
+    return this.restart(name, () => giveBack(this.dataFolder(name)));
   }
 
   /**

@@ -17,7 +17,7 @@ import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import { connectionsMax, databaseName } from '../environment/servers/database.ts';
 import { waitFor, waitUntil } from '../environment/wait-until.ts';
-import type { Fault, FaultRow, WatchedFault } from './fault.ts';
+import { type Fault, type FaultRow, momentary, type WatchedFault } from './fault.ts';
 
 const tableIsFull =
   "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'";
@@ -144,21 +144,23 @@ export const holdStock = (voucherIds: readonly string[]): Fault => ({
  * or changed a row. Its process runs on, and so does the database.
  */
 export const killOpenTransaction = (database: string): WatchedFault => ({
-  name: `kill the sessions in ${database} that are in a transaction`,
+  ...momentary(`kill the sessions in ${database} that are in a transaction`, (lab) =>
+    killSessions(lab.dataFolder(database)),
+  ),
   async watch(lab) {
     const data = lab.dataFolder(database);
     const open = await asDatabaseRoot(data, awaitOpenTransactions);
     return () => asDatabaseRoot(data, (root) => areGone(root, open));
   },
-  async inject(lab) {
-    await asDatabaseRoot(lab.dataFolder(database), async (root) => {
-      const open = await awaitOpenTransactions(root);
-      for (const id of open) await killSession(root, id);
-      await waitUntil('the end of the killed session', 5_000, () => areGone(root, open), rereadMs);
-    });
-    return async () => {}; // The pool opens another one by itself.
-  },
 });
+
+/** The pool opens another one by itself. */
+const killSessions = (data: string): Promise<void> =>
+  asDatabaseRoot(data, async (root) => {
+    const open = await awaitOpenTransactions(root);
+    for (const id of open) await killSession(root, id);
+    await waitUntil('the end of the killed session', 5_000, () => areGone(root, open), rereadMs);
+  });
 
 async function awaitOpenTransactions(root: Connection): Promise<number[]> {
   const find = async () => {

@@ -20,6 +20,15 @@ export interface Fault {
   inject(lab: Lab): Promise<Undo>;
 }
 
+/** It happens, and there is nothing to mend afterwards. */
+export const momentary = (name: string, happen: (lab: Lab) => Promise<unknown>): Fault => ({
+  name,
+  async inject(lab) {
+    await happen(lab);
+    return async () => {};
+  },
+});
+
 /**
  * A fault whose effect is seen from outside, and not by its own word: a race that a fault did not
  * hit proves nothing. `watch` comes before `inject`.

@@ -10,7 +10,7 @@ import { processNames } from '../environment/servers/service.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { labError } from '../errors.ts';
 import { shuffler } from '../workload/shuffle.ts';
-import { type Fault, type FaultRow, isSpoiled, type WatchedFault } from './fault.ts';
+import { type Fault, type FaultRow, isSpoiled, momentary, type WatchedFault } from './fault.ts';
 
 /** Its undo lets everything pass again, and ends the connections that lost data. */
 const spoiling = (what: string, name: ProxyName, toxic: Partial<Toxic>): WatchedFault => ({
@@ -107,9 +107,8 @@ const dropFor = (pid: number): Partial<Toxic> => ({ type: 'timeout', pid });
 const expiredWithinMs = 25_000;
 
 /** ZooKeeper ends the session of one process, which hears nothing of it until it is connected. */
-export const expireSession = (name: string): Fault => ({
-  name: `expire the ZooKeeper session of ${name}`,
-  async inject(lab) {
+export const expireSession = (name: string): Fault =>
+  momentary(`expire the ZooKeeper session of ${name}`, async (lab) => {
     const pid = lab.pidOf(name);
     lab.network('proxied');
     const port = lab.portOf('zookeeper');
@@ -125,9 +124,7 @@ export const expireSession = (name: string): Fault => ({
     } finally {
       await undo();
     }
-    return async () => {};
-  },
-});
+  });
 
 export const networkFaults = {
   slow: {

@@ -27,6 +27,7 @@ import {
   type FaultRow,
   hasEnded,
   isReplaced,
+  momentary,
   standsStill,
   type Watch,
   type WatchedFault,
@@ -61,10 +62,8 @@ export const restartServer = (name: string): WatchedFault => ({
   name: `restart ${name}`,
   watch: isReplaced(name),
   async inject(lab) {
-    const server = lab.server(name);
-    await server.kill();
-    await server.start();
-    return server.start;
+    await lab.restart(name);
+    return lab.server(name).start;
   },
 });
 
@@ -79,9 +78,7 @@ export const restartEmpty = (name: string): WatchedFault => ({
     const server = lab.server(name);
     const folder = lab.dataFolder(name);
     if (!existsSync(folder)) throw labError('NO_DATA_TO_LOSE', name);
-    await server.kill();
-    putAside(folder);
-    await server.start();
+    await lab.restart(server.name, () => putAside(folder));
     return () => lab.restoreData(name);
   },
 });
@@ -180,12 +177,8 @@ const inLabRedis = (lab: Lab, send: (redis: Redis) => Promise<unknown>): Promise
 
 /** The event loop of an instance stands still, as in a long computation: it ends by itself. */
 export const blockedEventLoop = (instance: string, forMs: number): WatchedFault => ({
-  name: `block ${instance} for ${forMs} ms`,
+  ...momentary(`block ${instance} for ${forMs} ms`, (lab) => blockEventLoop(lab, instance, forMs)),
   watch: (lab) => () => isSilent(lab, instance),
-  async inject(lab) {
-    await blockEventLoop(lab, instance, forMs);
-    return async () => {};
-  },
 });
 
 /**
@@ -209,25 +202,17 @@ export const steppedClock = (instance: string, byMs: number): Fault => ({
  * nginx reads its configuration again (SIGHUP): a new worker process takes the next requests, and
  * the old one ends once it has answered its own. Nothing is left to mend.
  */
-export const reloadNginx: Fault = {
-  name: 'reload nginx',
-  async inject(lab) {
-    const pid = lab.pidOf('nginx');
-    await untilNewWorker(pid, () => void process.kill(pid, 'SIGHUP'));
-    return async () => {};
-  },
-};
+export const reloadNginx = momentary('reload nginx', async (lab) => {
+  const pid = lab.pidOf('nginx');
+  await untilNewWorker(pid, () => void process.kill(pid, 'SIGHUP'));
+});
 
 /** SIGKILL for the worker processes of nginx: their requests are cut off, and others take over. */
-export const killWorkersOfNginx: Fault = {
-  name: 'kill the worker processes of nginx',
-  async inject(lab) {
-    await untilNewWorker(lab.pidOf('nginx'), (workers) => {
-      for (const worker of workers) signalProcess(worker, 'SIGKILL');
-    });
-    return async () => {};
-  },
-};
+export const killWorkersOfNginx = momentary('kill the worker processes of nginx', (lab) =>
+  untilNewWorker(lab.pidOf('nginx'), (workers) => {
+    for (const worker of workers) signalProcess(worker, 'SIGKILL');
+  }),
+);
 
 /**
  * The worker processes of nginx, which answer the requests.
@@ -236,7 +221,7 @@ export const killWorkersOfNginx: Fault = {
 export const workersOfNginx = (pid: number): ProcessRef[] => childrenOf(pid);
 
 /** Runs `act` on the worker processes, and waits until the master has started another one. */
-export async function untilNewWorker(
+async function untilNewWorker(
   pid: number,
   act: (workers: readonly ProcessRef[]) => void,
 ): Promise<void> {

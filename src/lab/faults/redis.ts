@@ -16,7 +16,14 @@ import type { Lab } from '../environment/lab.ts';
 import { withRedis } from '../environment/replication.ts';
 import type { ProxyName } from '../environment/servers/proxies.ts';
 import { waitUntil } from '../environment/wait-until.ts';
-import { ends, type Fault, type FaultRow, isSpoiled, type WatchedFault } from './fault.ts';
+import {
+  ends,
+  type Fault,
+  type FaultRow,
+  isSpoiled,
+  momentary,
+  type WatchedFault,
+} from './fault.ts';
 
 /** FLUSHALL on a Redis: every key is gone, and every connection stays. The undo gives them back. */
 export const flushAll = (name: string): Fault => ({
@@ -29,27 +36,21 @@ export const flushAll = (name: string): Fault => ({
 });
 
 /** FLUSHALL on redis-main, and nothing is given back: a rebuild must mend it. */
-export const loseKeys: Fault = {
-  name: 'flush redis-main',
-  async inject(lab) {
-    await withRedis(lab.portOf('redis-main'), (redis) => redis.flushall());
-    return async () => {};
-  },
-};
+export const loseKeys = momentary('flush redis-main', (lab) =>
+  withRedis(lab.portOf('redis-main'), (redis) => redis.flushall()),
+);
 
 /** SCRIPT FLUSH on a Redis: it knows no script any more. Clients send the scripts again. */
 export const flushScripts = (name: string): WatchedFault => ({
-  name: `flush the scripts of ${name}`,
+  ...momentary(`flush the scripts of ${name}`, (lab) =>
+    withRedis(lab.portOf(name), (redis) => redis.script('FLUSH')),
+  ),
   /** A script of its own is known before, and must not be known after it. */
   async watch(lab) {
     const ask = <T>(work: (redis: Redis) => Promise<T>) => withRedis(lab.portOf(name), work);
     const script = `return '${randomUUID()}'`;
     const hash = String(await ask((redis) => redis.script('LOAD', script)));
     return () => ask(async (redis) => Number(await redis.script('EXISTS', hash)) === 0);
-  },
-  async inject(lab) {
-    await withRedis(lab.portOf(name), (redis) => redis.script('FLUSH'));
-    return async () => {};
   },
 });
 
@@ -89,18 +90,14 @@ export const limitMemory = (name: string, moreBytes: number): Fault => ({
  * A Redis is killed, and starts again without the consumer group of the orders: its append-only
  * file says so. The orders are still in the stream. A worker creates the group again.
  */
-export const loseGroup = (name: string): Fault => ({
-  name: `lose the consumer group of ${name}`,
-  async inject(lab) {
-    const server = lab.server(name);
-    await server.kill();
-    const file = appendOnlyFile(lab.dataFolder(name));
-    for (const { orders } of saleKeys(1).shards)
-      appendFileSync(file, asCommand('XGROUP', 'DESTROY', orders, orderGroup));
-    await server.start();
-    return async () => {};
-  },
-});
+export const loseGroup = (name: string): Fault =>
+  momentary(`lose the consumer group of ${name}`, (lab) =>
+    lab.restart(name, () => {
+      const file = appendOnlyFile(lab.dataFolder(name));
+      for (const { orders } of saleKeys(1).shards)
+        appendFileSync(file, asCommand('XGROUP', 'DESTROY', orders, orderGroup));
+    }),
+  );
 
 /**
  * A Redis is killed, and the end of its append-only file is missing when it starts again: the disk
@@ -111,16 +108,9 @@ export const loseGroup = (name: string): Fault => ({
 export function rollBackTo(lab: Lab, name: string): Fault {
   const file = appendOnlyFile(lab.dataFolder(name));
   const { size } = statSync(file);
-  return {
-    name: `cut the append-only file of ${name}`,
-    async inject(own) {
-      const server = own.server(name);
-      await server.kill();
-      truncateSync(file, size);
-      await server.start();
-      return async () => {};
-    },
-  };
+  return momentary(`cut the append-only file of ${name}`, (own) =>
+    own.restart(name, () => truncateSync(file, size)),
+  );
 }
 
 const syncWithinMs = 10_000;
@@ -130,9 +120,8 @@ const syncWithinMs = 10_000;
  * starts again. The moment is between two syncs, after as many writes as the caller waits for.
  * @param isWritten true once enough was written since this moment of `performance.now()`
  */
-export const cutPower = (name: string, isWritten: (sinceMs: number) => boolean): Fault => ({
-  name: `cut the power of ${name}`,
-  async inject(lab: Lab) {
+export const cutPower = (name: string, isWritten: (sinceMs: number) => boolean): Fault =>
+  momentary(`cut the power of ${name}`, async (lab) => {
     const data = lab.dataFolder(name);
     const watch = await watchSyncs(data, lab.pidOf(name), lab.portOf(name));
     try {
@@ -140,12 +129,8 @@ export const cutPower = (name: string, isWritten: (sinceMs: number) => boolean):
     } finally {
       watch.end(); // Before the kill: a thread that ends looks like one that syncs.
     }
-    await lab.server(name).kill();
-    cutOff(appendOnlyFile(data), watch.syncedBytes);
-    await lab.server(name).start();
-    return async () => {};
-  },
-});
+    await lab.restart(name, () => cutOff(appendOnlyFile(data), watch.syncedBytes));
+  });
 
 function between(watch: SyncWatch, isWritten: (sinceMs: number) => boolean): () => boolean {
   const startMs = performance.now();
@@ -200,12 +185,8 @@ export const promoteReplica = (name: ProxyName): WatchedFault => ({
 export const cutReplica = (replica: string): Fault => ({
   name: `cut ${replica} off from its master`,
   async inject(lab) {
-    const server = lab.server(replica);
-    await server.pause();
-    return async () => {
-      await server.kill();
-      await server.start();
-    };
+    await lab.server(replica).pause();
+    return () => lab.restart(replica);
   },
 });
 

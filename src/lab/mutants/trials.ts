@@ -8,6 +8,7 @@ import { processRef } from '../environment/process-table.ts';
 import { workerNames } from '../environment/servers/service.ts';
 import { labError } from '../errors.ts';
 import { holdStock, isInTransaction, refuseOrders, rereadMs } from '../faults/database.ts';
+import type { Fault, Undo } from '../faults/fault.ts';
 import {
   killProcess,
   killServer,
@@ -16,7 +17,7 @@ import {
   stopWorkers,
 } from '../faults/process.ts';
 import { loseGroup, rollBackTo } from '../faults/redis.ts';
-import type { Trial, TrialStage } from './trial-stage.ts';
+import type { Trial, TrialStage, WorkerAt } from './trial-stage.ts';
 
 const workerDiesAt =
   (checkpoint: CheckpointName): Trial['play'] =>
@@ -25,6 +26,20 @@ const workerDiesAt =
     await player.disarmWorker();
     await stage.inject(killProcess(pid));
   };
+
+/** No other worker runs, and MySQL is killed while this one records. */
+async function batchFails(
+  stage: TrialStage,
+  inject: (others: Fault) => Promise<Undo>,
+): Promise<WorkerAt> {
+  const { lab } = stage;
+  const arrival = await stage.workerAt('recording');
+  for (const name of workerNames(lab.shape))
+    if (name !== arrival.instance) await inject(pauseServer(name));
+  await stage.inject(killServer(lab.database));
+  await arrival.worker.until('recorded'); // It is done with the batch, and has recorded nothing.
+  return arrival;
+}
 
 const rolledBack = {
   'redis-matches-mysql':
@@ -69,12 +84,7 @@ const workerTrials = {
     },
     stock: 1,
     async play(stage) {
-      const { lab } = stage;
-      const { instance, worker } = await stage.workerAt('recording');
-      for (const name of workerNames(lab.shape))
-        if (name !== instance) await stage.injectToTheEnd(pauseServer(name));
-      await stage.inject(killServer(lab.database));
-      await worker.until('recorded'); // It is done with the batch, and has recorded nothing.
+      await batchFails(stage, (others) => stage.injectToTheEnd(others));
     },
   },
   'worker-stops': {
@@ -84,12 +94,7 @@ const workerTrials = {
     },
     stock: 1,
     async play(stage) {
-      const { lab } = stage;
-      const { instance, pid, worker, player } = await stage.workerAt('recording');
-      for (const name of workerNames(lab.shape))
-        if (name !== instance) await stage.inject(pauseServer(name));
-      await stage.inject(killServer(lab.database));
-      await worker.until('recorded'); // It is done with the batch, and has recorded nothing.
+      const { pid, worker, player } = await batchFails(stage, (others) => stage.inject(others));
       await player.disarmWorker();
       process.kill(pid, 'SIGTERM');
       await worker.resume();
