@@ -3,32 +3,10 @@ import { connect } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
-import type { Database } from '../../src/lab/environment/servers/database.ts';
 import { type proxied, proxyPort } from '../../src/lab/environment/servers/proxies.ts';
-import {
-  exhaustConnections,
-  fullDatabase,
-  readOnlyDatabase,
-} from '../../src/lab/faults/database.ts';
 import type { Fault } from '../../src/lab/faults/fault.ts';
-import { faultOn } from '../../src/lab/faults/faults.ts';
-import {
-  cutOneByOne,
-  delayRequests,
-  dropConnections,
-  dropForProcess,
-  refuseConnections,
-  resetConnections,
-  slowConnections,
-} from '../../src/lab/faults/network.ts';
-import {
-  blockedEventLoop,
-  killServer,
-  pauseServer,
-  restartEmpty,
-  stopServer,
-} from '../../src/lab/faults/process.ts';
-import { flushAll, holdReplication, promoteReplica } from '../../src/lab/faults/redis.ts';
+import { type FaultName, faultOn } from '../../src/lab/faults/faults.ts';
+import { cutOneByOne, dropForProcess } from '../../src/lab/faults/network.ts';
 import { labTokenSecret } from '../../src/service/config.ts';
 import { clientOf, putOnSale } from '../support/client.ts';
 import { theLab } from '../support/own-lab.ts';
@@ -109,44 +87,43 @@ export interface Case {
 }
 
 /** A ping from a new connection is answered otherwise. */
-const atServer = (name: string, fault: (name: string) => Fault, broken: string): Case => ({
-  fault: () => fault(name),
+const atServer = (name: string, fault: FaultName, broken: string): Case => ({
+  fault: () => faultOn(fault, name),
   ...{ seen: () => ping(lab().portOf(name)), broken, healed: 'PONG' },
 });
-const atProxy = (fault: (name: 'redis-2') => Fault, broken: string): Case => ({
-  fault: () => fault('redis-2'),
-  ...{ seen: () => ping(proxyOf('redis-2')), broken, healed: 'PONG' },
+const atProxy = (fault: () => Fault, broken: string): Case => ({
+  ...{ fault, seen: () => ping(proxyOf('redis-2')), broken, healed: 'PONG' },
 });
 /** What was written before is gone, until it is mended. */
-const emptied = (name: string, fault: (name: string) => Fault): Case => ({
+const emptied = (name: string, fault: FaultName): Case => ({
   before: () => write(name),
-  ...{ fault: () => fault(name), seen: () => keyOf(name), broken: null, healed: name },
+  ...{ fault: () => faultOn(fault, name), seen: () => keyOf(name), broken: null, healed: name },
 });
 const written = (name: string, broken: string): Case => ({
   fault: () => faultOn('fill-disk', name),
   ...{ seen: () => writeTo(name), broken, healed: 'OK' },
 });
 /** MySQL takes no purchase. */
-const unsold = (fault: (database: Database) => Fault): Case => ({
-  fault: () => fault(lab().database),
+const unsold = (fault: FaultName): Case => ({
+  fault: () => faultOn(fault, lab().database),
   ...{ seen: buyInMysql, broken: 503, healed: 201 },
 });
 
 export const cases: Record<string, Case> = {
-  stop: atServer('redis-1', stopServer, 'ECONNREFUSED'),
-  kill: atServer('redis-1', killServer, 'ECONNREFUSED'),
-  pause: atServer('redis-replica', pauseServer, 'silence'),
-  'restart-empty': emptied('redis-1', restartEmpty),
-  'flush-all': emptied('redis-main', flushAll),
-  slow: atProxy((name) => slowConnections(name, 10 * silentMs), 'silence'),
-  delay: atProxy((name) => delayRequests(name, 10 * silentMs), 'silence'),
-  drop: atProxy((name) => dropConnections(name), 'silence'),
-  'drop for one process': atProxy((name) => dropForProcess(name, process.pid), 'silence'),
-  'drop for another process': atProxy((name) => dropForProcess(name, pidOf('api-1')), 'PONG'),
-  reset: atProxy((name) => resetConnections(name), 'ECONNRESET'),
-  refuse: atProxy((name) => refuseConnections(name), 'ECONNREFUSED'),
+  stop: atServer('redis-1', 'stop', 'ECONNREFUSED'),
+  kill: atServer('redis-1', 'kill', 'ECONNREFUSED'),
+  pause: atServer('redis-replica', 'pause', 'silence'),
+  'restart-empty': emptied('redis-1', 'restart-empty'),
+  'flush-all': emptied('redis-main', 'flush-all'),
+  slow: atProxy(() => faultOn('slow', 'redis-2', 10 * silentMs), 'silence'),
+  delay: atProxy(() => faultOn('delay', 'redis-2', 10 * silentMs), 'silence'),
+  drop: atProxy(() => faultOn('drop', 'redis-2'), 'silence'),
+  'drop for one process': atProxy(() => dropForProcess('redis-2', process.pid), 'silence'),
+  'drop for another process': atProxy(() => dropForProcess('redis-2', pidOf('api-1')), 'PONG'),
+  reset: atProxy(() => faultOn('reset', 'redis-2'), 'ECONNRESET'),
+  refuse: atProxy(() => faultOn('refuse', 'redis-2'), 'ECONNREFUSED'),
   'hold-replication': {
-    fault: () => holdReplication('redis-main'),
+    fault: () => faultOn('hold-replication', 'redis-main'),
     // Written after the fault, and not seen by the replica before the undo.
     seen: async () => {
       await write('redis-main');
@@ -161,23 +138,23 @@ export const cases: Record<string, Case> = {
   },
   'hold-replication of another server than the one before': {
     before: () => write('redis-1'),
-    fault: () => holdReplication('redis-1'),
+    fault: () => faultOn('hold-replication', 'redis-1'),
     seen: () => keyOf('redis-replica'),
     ...{ broken: 'redis-1', healed: null },
   },
   'promote-replica': {
-    fault: () => promoteReplica('redis-1'),
+    fault: () => faultOn('promote-replica', 'redis-1'),
     seen: () => roleAt(lab().portOf('redis-replica')),
     ...{ broken: 'master', healed: 'slave' },
   },
   'block-event-loop': {
-    fault: () => blockedEventLoop('api-1', 10 * silentMs),
+    fault: () => faultOn('block-event-loop', 'api-1', 10 * silentMs),
     seen: () => livez('api-1'),
     ...{ broken: 'silence', healed: '200' },
   },
-  'read-only': unsold(readOnlyDatabase),
-  full: unsold(fullDatabase),
-  'exhaust-connections': unsold(exhaustConnections),
+  'read-only': unsold('read-only'),
+  full: unsold('fill-database'),
+  'exhaust-connections': unsold('use-up-connections'),
   'step-clock-back': {
     fault: () => faultOn('step-clock-back', 'api-1', 60_000),
     seen: async () => buyOn('api-1', await putOnSale(), '7'),

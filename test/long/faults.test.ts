@@ -5,18 +5,17 @@ import mysql from 'mysql2/promise';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defaultShape } from '../../src/lab/environment/lab.ts';
 import { LabNetwork } from '../../src/lab/environment/lab-network.ts';
-import type { ProcessRef } from '../../src/lab/environment/process-table.ts';
+import { childrenOf, type ProcessRef } from '../../src/lab/environment/process-table.ts';
 import { hasAllOf, withRedis } from '../../src/lab/environment/replication.ts';
 import { processNames } from '../../src/lab/environment/servers/service.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { exhaustConnections, killOpenTransaction } from '../../src/lab/faults/database.ts';
 import type { Undo } from '../../src/lab/faults/fault.ts';
-import { verbs } from '../../src/lab/faults/faults.ts';
+import { faultOn, verbs } from '../../src/lab/faults/faults.ts';
 import {
   cutOneByOne,
   dropConnections,
   expireSession,
-  loseAnswers,
   zookeeperSessions,
 } from '../../src/lab/faults/network.ts';
 import {
@@ -25,7 +24,6 @@ import {
   restartServer,
   steppedClock,
   stopWorkers,
-  workersOfNginx,
 } from '../../src/lab/faults/process.ts';
 import { flushAll, flushScripts, fullDisk, promoteReplica } from '../../src/lab/faults/redis.ts';
 import { buy, call, putOnSale, tokenFor } from '../support/client.ts';
@@ -212,7 +210,7 @@ test('expire-session: ZooKeeper forgets the session of this process only', async
 
 test('lose-answers: a write is done, and its answer is lost until the undo', async () => {
   await withRedis(lab().portOf('redis-2'), (redis) => redis.del(key));
-  const undo = await loseAnswers('redis-2').inject(lab());
+  const undo = await faultOn('lose-answers', 'redis-2').inject(lab());
   const socket = connect(proxyOf('redis-2')).on('error', () => {});
   const heard: Buffer[] = [];
   socket.on('data', (data: Buffer) => heard.push(data));
@@ -253,11 +251,11 @@ test('reload-nginx: other worker processes answer, and no request is lost', asyn
   const someMore = (from: number) => expect.poll(() => answers.length).toBeGreaterThan(from + 20);
   await someMore(0);
   const master = pidOf('nginx');
-  const before = workersOfNginx(master);
+  const before = childrenOf(master);
   const answered = answers.length;
   await reloadNginx.inject(lab());
   const isOld = ({ pid }: ProcessRef) => before.some((each) => each.pid === pid);
-  const workers = () => workersOfNginx(pidOf('nginx'));
+  const workers = () => childrenOf(pidOf('nginx'));
   await expect.poll(() => workers().some(isOld)).toBe(false);
   await someMore(answered);
   await someMore(answers.length);
@@ -271,7 +269,7 @@ test('kill-workers-of-nginx: requests are cut off, and other worker processes an
   const isSold = (answer: string) => answer === '202';
   await expect.poll(() => answers.filter(isSold).length).toBeGreaterThan(20);
   const master = pidOf('nginx');
-  const before = workersOfNginx(master);
+  const before = childrenOf(master);
   const isCutOff = async () => {
     await killWorkersOfNginx.inject(lab());
     return answers.some((answer) => !isSold(answer));
@@ -282,7 +280,7 @@ test('kill-workers-of-nginx: requests are cut off, and other worker processes an
   await expect.poll(() => answers.filter(isSold).length).toBeGreaterThan(sold + 20);
   await end();
   const isOld = ({ pid }: ProcessRef) => before.some((each) => each.pid === pid);
-  expect(workersOfNginx(master).filter(isOld)).toEqual([]);
+  expect(childrenOf(master).filter(isOld)).toEqual([]);
   expect(pidOf('nginx')).toBe(master);
 });
 

@@ -30,16 +30,6 @@ export const slowConnections = (name: ProxyName, latencyMs: number) =>
   });
 
 /**
- * What is sent to a server arrives late, also what a client had sent before it closed its
- * connection: as the kernel sends lost packets again. After the undo, requests that are on their
- * way still come late.
- */
-export const delayRequests = (name: ProxyName, latencyMs: number) =>
-  spoiling(`delay requests to ${name} by ${latencyMs} ms`, name, {
-    ...{ type: 'latency', stream: 'upstream', latencyMs },
-  });
-
-/**
  * The network to a server drops everything: connections stay open, and neither side hears of the
  * other one, nor of its end.
  */
@@ -49,21 +39,6 @@ export const dropConnections = (name: ProxyName) =>
 /** The same for one process: all others stay connected. */
 export const dropForProcess = (name: ProxyName, pid: number, process = `process ${pid}`) =>
   spoiling(`drop ${name} for ${process}`, name, { type: 'timeout', pid });
-
-/** Connections to a server are reset, and each new one too. */
-export const resetConnections = (name: ProxyName) =>
-  spoiling(`reset ${name}`, name, { type: 'reset_peer' });
-
-/** Connections to a server end, and each new one is refused, although the server runs. */
-export const refuseConnections = (name: ProxyName) =>
-  spoiling(`refuse ${name}`, name, { type: 'down' });
-
-/**
- * Every answer of a server is lost on its way back: it has done what it was asked, and nobody hears
- * of it.
- */
-export const loseAnswers = (name: ProxyName) =>
-  spoiling(`lose the answers of ${name}`, name, { type: 'timeout', stream: 'downstream' });
 
 /**
  * The processes of the service lose their network to a server one after the other, until none has
@@ -133,6 +108,11 @@ export const networkFaults = {
     done: { en: 'answers late', zh: '响应变慢' },
     on: slowConnections,
   },
+  /**
+   * What is sent to a server arrives late, also what a client had sent before it closed its
+   * connection: as the kernel sends lost packets again. After the undo, requests that are on their
+   * way still come late.
+   */
   delay: {
     hits: 'network',
     effect: 'lasting',
@@ -140,7 +120,10 @@ export const networkFaults = {
       en: 'gets every request late, also after its client has closed the connection',
       zh: '每个请求都晚到，即使客户端已经断开连接',
     },
-    on: delayRequests,
+    on: (name: ProxyName, latencyMs: number) =>
+      spoiling(`delay requests to ${name} by ${latencyMs} ms`, name, {
+        ...{ type: 'latency', stream: 'upstream', latencyMs },
+      }),
   },
   drop: {
     hits: 'network',
@@ -155,15 +138,22 @@ export const networkFaults = {
     hits: 'network',
     effect: 'lasting',
     done: { en: 'resets every connection', zh: '重置每个连接' },
-    on: resetConnections,
+    on: (name: ProxyName) => spoiling(`reset ${name}`, name, { type: 'reset_peer' }),
   },
+  /** Although the server runs. */
   refuse: {
     hits: 'network',
     effect: 'lasting',
     done: { en: 'refuses every connection', zh: '拒绝每个连接' },
-    on: refuseConnections,
+    on: (name: ProxyName) => spoiling(`refuse ${name}`, name, { type: 'down' }),
   },
-  'lose-answers': { hits: 'network', effect: 'lasting', on: loseAnswers },
+  /** On their way back: a server has done what it was asked, and nobody hears of it. */
+  'lose-answers': {
+    hits: 'network',
+    effect: 'lasting',
+    on: (name: ProxyName) =>
+      spoiling(`lose the answers of ${name}`, name, { type: 'timeout', stream: 'downstream' }),
+  },
   'cut-one-by-one': { hits: 'network', effect: 'lasting', on: cutOneByOne },
   'expire-session': {
     hits: 'instance',

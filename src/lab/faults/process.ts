@@ -215,22 +215,18 @@ export const killWorkersOfNginx = momentary('kill the worker processes of nginx'
 );
 
 /**
- * The worker processes of nginx, which answer the requests.
+ * Runs `act` on the worker processes of nginx, which answer the requests, and waits until the
+ * master has started another one.
  * @param pid of its master process
  */
-export const workersOfNginx = (pid: number): ProcessRef[] => childrenOf(pid);
-
-/** Runs `act` on the worker processes, and waits until the master has started another one. */
 async function untilNewWorker(
   pid: number,
   act: (workers: readonly ProcessRef[]) => void,
 ): Promise<void> {
-  const before = workersOfNginx(pid);
+  const before = childrenOf(pid);
   act(before);
   const isNew = (worker: ProcessRef) => before.every((each) => each.pid !== worker.pid);
-  await waitUntil('nginx to have a new worker process', 10_000, () =>
-    workersOfNginx(pid).some(isNew),
-  );
+  await waitUntil('nginx to have a new worker process', 10_000, () => childrenOf(pid).some(isNew));
 }
 
 export const processFaults = {
