@@ -8,7 +8,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { sign, verify } from 'hono/jwt';
 import type { Lab } from '../lab/environment/lab.ts';
-import { pageName } from '../lab/environment/servers/page.ts';
+import { pageName } from '../lab/environment/stores.ts';
 
 const keyLastsSeconds = 12 * 3_600;
 const sessionLastsSeconds = 7 * 86_400;
