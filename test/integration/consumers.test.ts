@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { orderGroup } from '../../src/service/connections/sale-keys.ts';
-import { ConsumerProgress } from '../../src/service/orders/consumer-progress.ts';
+import { ConsumerProgress } from '../../src/service/processes/watch-consumers.ts';
 import type { OrderQueue } from '../../src/service/queues/order-queue.ts';
 import {
   redisStreamGroupQueue,

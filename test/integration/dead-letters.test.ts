@@ -13,9 +13,13 @@ import { change } from '../../src/service/connections/mysql.ts';
 import { loadScript } from '../../src/service/connections/scripts.ts';
 import type { Order } from '../../src/service/domain.ts';
 import { findOrder } from '../../src/service/orders/find-order.ts';
-import { discardLetter, findLetter, listLetters } from '../../src/service/orders/letters.ts';
+import {
+  discardLetter,
+  findLetter,
+  listLetters,
+  replayLetter,
+} from '../../src/service/orders/letters.ts';
 import { recordOne } from '../../src/service/orders/record-orders.ts';
-import { replayLetter } from '../../src/service/orders/replay-letter.ts';
 import { deploymentSecret, putOnSale } from '../support/client.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';

@@ -11,6 +11,8 @@ import {
   type Difference,
   differencesOf,
   orderDifferences,
+  type Sale,
+  type SalePart,
 } from '../../src/service/orders/reconcile/differences.ts';
 import { readSales } from '../../src/service/orders/reconcile/read-sales.ts';
 import { rebuild } from '../../src/service/orders/reconcile/rebuild.ts';
@@ -20,7 +22,6 @@ import {
   reconcile,
 } from '../../src/service/orders/reconcile/reconcile.ts';
 import { repair, repairVoucher } from '../../src/service/orders/reconcile/repair.ts';
-import type { Sale, SalePart } from '../../src/service/orders/reconcile/sale.ts';
 import { type OwnSale, ownSale } from '../support/own-sale.ts';
 import { buyAs, startWorker, usersUpTo } from '../support/sale.ts';
 

@@ -4,8 +4,8 @@
  */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { collectInParts } from '../../src/service/audit/audit-in-parts.ts';
 import { collectFacts } from '../../src/service/audit/collect.ts';
-import { collectInParts } from '../../src/service/audit/collect-in-parts.ts';
 import { change, select } from '../../src/service/connections/mysql.ts';
 import { loadScript, runScript } from '../../src/service/connections/scripts.ts';
 import { reopensAfterMs } from '../../src/service/domain.ts';

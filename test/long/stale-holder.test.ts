@@ -7,7 +7,7 @@ import { placeWords } from '../../src/lab/play/place-words.ts';
 import { raceOn } from '../../src/lab/play/race-on.ts';
 import { raceText } from '../../src/lab/report/race-text.ts';
 import { withStage } from '../../src/lab/stage/stage.ts';
-import { mysqlRefusals } from '../../src/service/audit/mysql-refusals.ts';
+import { mysqlRefusals } from '../../src/service/audit/sections.ts';
 import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab(null);

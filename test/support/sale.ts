@@ -14,7 +14,7 @@ import { openQueues } from '../../src/service/ladder/open-rung.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
 import { snowflakes } from '../../src/service/order-ids/snowflake.ts';
 import { workOrders } from '../../src/service/orders/order-worker.ts';
-import type { Terms } from '../../src/service/orders/reconcile/sale.ts';
+import type { Terms } from '../../src/service/orders/reconcile/differences.ts';
 import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import type { Delivery, OrderQueue, Poison } from '../../src/service/queues/order-queue.ts';
 import { always } from './basics.ts';

@@ -7,8 +7,8 @@ import {
   checks,
   worstOf,
 } from '../../src/service/audit/audit.ts';
+import { judge } from '../../src/service/audit/check.ts';
 import type { Facts, OrderRow } from '../../src/service/audit/facts.ts';
-import { judge } from '../../src/service/audit/finding.ts';
 import type { CheckName } from '../../src/service/domain.ts';
 import {
   accepted,

@@ -1,6 +1,6 @@
 /** A consumer that makes progress, told from one that only seems to, and from a full MySQL. */
 import { expect, test } from 'vitest';
-import { ConsumerProgress, FullMysql } from '../../src/service/orders/consumer-progress.ts';
+import { ConsumerProgress, FullMysql } from '../../src/service/processes/watch-consumers.ts';
 
 /** A consumer that has been looked at, when this entry waited longest. */
 function consumerAt(oldest: string | null): ConsumerProgress {

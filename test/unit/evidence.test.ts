@@ -1,8 +1,7 @@
 /** The proof of a violation: the two purchases that should not both have happened, and no other. */
 import { describe, expect, test } from 'vitest';
 import { proofText } from '../../src/lab/report/sentences.ts';
-import { audit } from '../../src/service/audit/audit.ts';
-import { proofOf, proofsOf } from '../../src/service/audit/evidence.ts';
+import { audit, proofOf, proofsOf } from '../../src/service/audit/audit.ts';
 import type { Facts } from '../../src/service/audit/facts.ts';
 import { accepted, facts, type Given, history, row } from './facts.ts';
 

@@ -1,6 +1,6 @@
 /** The writes that MySQL refused, counted from the history. */
 import { expect, test } from 'vitest';
-import { mysqlRefusals, refusalEvidence } from '../../src/service/audit/mysql-refusals.ts';
+import { mysqlRefusals, refusalEvidence } from '../../src/service/audit/sections.ts';
 import { inEnglish } from '../../src/service/audit/sentences.ts';
 import { history } from './facts.ts';
 

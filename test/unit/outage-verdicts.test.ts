@@ -26,7 +26,7 @@ import { phaseTable } from '../../src/lab/drills/phases.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import { textIn } from '../../src/lab/stage/result.ts';
-import type { Finding } from '../../src/service/audit/finding.ts';
+import type { Finding } from '../../src/service/audit/check.ts';
 import type { CheckName } from '../../src/service/domain.ts';
 import { serviceError } from '../../src/service/errors.ts';
 import { languages } from '../../src/texts/texts.ts';

@@ -3,16 +3,14 @@ import { describe, expect, test } from 'vitest';
 import {
   differencesOf,
   isRemoved,
-  orderDifferences,
-} from '../../src/service/orders/reconcile/differences.ts';
-import { upTo } from '../../src/service/orders/reconcile/reconcile.ts';
-import {
   type OrderInMysql,
+  orderDifferences,
   recordedIn,
   type Sale,
   type SalePart,
   type Terms,
-} from '../../src/service/orders/reconcile/sale.ts';
+} from '../../src/service/orders/reconcile/differences.ts';
+import { upTo } from '../../src/service/orders/reconcile/reconcile.ts';
 import { withCode } from '../support/basics.ts';
 
 const order = (id: string, userId: string) => ({ id, voucherId: '1', userId, requestId: `r${id}` });

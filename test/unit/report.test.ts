@@ -27,7 +27,7 @@ import { verdictWords } from '../../src/lab/report/verdict-words.ts';
 import { columns, wrap } from '../../src/lab/report/wrap.ts';
 import { textIn } from '../../src/lab/stage/result.ts';
 import type { Audit } from '../../src/service/audit/audit.ts';
-import type { Finding } from '../../src/service/audit/finding.ts';
+import type { Finding } from '../../src/service/audit/check.ts';
 import type { Evidence } from '../../src/service/audit/sentences.ts';
 import type { CheckName, Verdict } from '../../src/service/domain.ts';
 import { claimOf } from '../../src/service/ladder/claims.ts';

@@ -4,9 +4,9 @@
  */
 
 import { audit } from '../../service/audit/audit.ts';
+import { evidenceOf } from '../../service/audit/check.ts';
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
-import { evidenceOf } from '../../service/audit/finding.ts';
-import { mysqlRefusals } from '../../service/audit/mysql-refusals.ts';
+import { mysqlRefusals } from '../../service/audit/sections.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { evidenceText } from '../../texts/evidence.ts';

@@ -2,12 +2,17 @@
  * One rung, one rush, one audit: create a voucher, rush it through nginx, wait for the drain, check
  * everything.
  */
-import { type Audit, audit, unknownUnlessTried } from '../../service/audit/audit.ts';
-import { type Proof, proofsOf } from '../../service/audit/evidence.ts';
+import {
+  type Audit,
+  audit,
+  type Proof,
+  proofsOf,
+  unknownUnlessTried,
+} from '../../service/audit/audit.ts';
+import { findingLine } from '../../service/audit/check.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
-import { findingLine } from '../../service/audit/finding.ts';
-import { type MysqlRefusals, mysqlRefusals } from '../../service/audit/mysql-refusals.ts';
 import { readHistory } from '../../service/audit/read-history.ts';
+import { type MysqlRefusals, mysqlRefusals } from '../../service/audit/sections.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { type Claim, claimOf } from '../../service/ladder/claims.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';

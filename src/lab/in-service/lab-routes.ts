@@ -12,10 +12,9 @@ import {
   resourceOf,
   type Voucher,
 } from '../../service/domain.ts';
-import { Id } from '../../service/http/ids.ts';
+import { Id, newRequestId } from '../../service/http/ids.ts';
 import { type App, routes } from '../../service/http/openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../../service/http/problems.ts';
-import { newRequestId } from '../../service/http/request-ids.ts';
 import { answer, purchaseAnswers, recordOutcome } from '../../service/http/routes/orders.ts';
 import type { Service } from '../../service/http/service.ts';
 import { identify, type ReadToken, requireRole, signToken } from '../../service/http/tokens.ts';

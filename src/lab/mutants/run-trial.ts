@@ -1,7 +1,7 @@
 /** Plays a trial on the service that the lab runs now: the final rung, or a mutant. */
 import { audit } from '../../service/audit/audit.ts';
+import { evidenceOf } from '../../service/audit/check.ts';
 import type { Facts } from '../../service/audit/facts.ts';
-import { evidenceOf } from '../../service/audit/finding.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import type { ladder } from '../../service/ladder/rungs.ts';
 import { evidenceText } from '../../texts/evidence.ts';

@@ -1,5 +1,5 @@
 /** The choices of a person: `race --choices AABB --rung mutex-per-user`. */
-import { findingLine } from '../../service/audit/finding.ts';
+import { findingLine } from '../../service/audit/check.ts';
 import { type RungName, rungNamed, rungNames } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import { workerLane } from '../stage/lane-messages.ts';

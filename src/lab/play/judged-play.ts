@@ -1,8 +1,8 @@
 /** Plays choices on a fresh voucher, and audits it. */
 
 import { audit } from '../../service/audit/audit.ts';
+import { type Finding, findingLine } from '../../service/audit/check.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
-import { type Finding, findingLine } from '../../service/audit/finding.ts';
 import type { CheckName } from '../../service/domain.ts';
 import { claimOf } from '../../service/ladder/claims.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';

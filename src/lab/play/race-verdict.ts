@@ -2,11 +2,10 @@
  * What a played race shows: the verdict on the promise that it is about, and the events that prove
  * it.
  */
-import { audit } from '../../service/audit/audit.ts';
-import { type Proof, proofOf } from '../../service/audit/evidence.ts';
+import { audit, type Proof, proofOf } from '../../service/audit/audit.ts';
+import { evidenceOf, type Finding } from '../../service/audit/check.ts';
 import { type Attempt, confirmed, type Facts } from '../../service/audit/facts.ts';
-import { evidenceOf, type Finding } from '../../service/audit/finding.ts';
-import { mysqlRefusals, refusalEvidence } from '../../service/audit/mysql-refusals.ts';
+import { mysqlRefusals, refusalEvidence } from '../../service/audit/sections.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { showsInRush } from '../../service/ladder/claims.ts';
 import type { Break, Rung } from '../../service/ladder/rung.ts';

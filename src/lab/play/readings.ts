@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import { audit } from '../../service/audit/audit.ts';
 import { confirmed, type Facts, type OrderRow } from '../../service/audit/facts.ts';
-import { evidenceOf } from '../../service/audit/finding.ts';
+import { evidenceOf } from '../../service/audit/check.ts';
 import type { Connections } from '../../service/connections/connections.ts';
 import { type CheckName, resourceOf } from '../../service/domain.ts';
 import type { Rung } from '../../service/ladder/rung.ts';

@@ -1,8 +1,7 @@
 /** The results of a run or a race in sentences, with their evidence. */
-import type { Audit } from '../../service/audit/audit.ts';
-import type { Proof } from '../../service/audit/evidence.ts';
-import { evidenceOf, type Finding } from '../../service/audit/finding.ts';
-import { refusalEvidence } from '../../service/audit/mysql-refusals.ts';
+import type { Audit, Proof } from '../../service/audit/audit.ts';
+import { evidenceOf, type Finding } from '../../service/audit/check.ts';
+import { refusalEvidence } from '../../service/audit/sections.ts';
 import { evidenceText } from '../../texts/evidence.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import type { Run } from '../drills/run-rung.ts';

@@ -1,7 +1,7 @@
 /** A cell of the scoreboard: what was seen when a rung met a fault, and nothing else. Pure. */
 import { audit } from '../../service/audit/audit.ts';
-import { evidenceOf, findingLine } from '../../service/audit/finding.ts';
-import { mysqlRefusals, refusalEvidence } from '../../service/audit/mysql-refusals.ts';
+import { evidenceOf, findingLine } from '../../service/audit/check.ts';
+import { mysqlRefusals, refusalEvidence } from '../../service/audit/sections.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { evidenceText } from '../../texts/evidence.ts';
 import type { SaleAudit } from '../drills/audited.ts';

@@ -3,7 +3,7 @@
  * report and a page are its readers, and read nothing else.
  */
 
-import type { Proof } from '../../service/audit/evidence.ts';
+import type { Proof } from '../../service/audit/audit.ts';
 import type { Attempt } from '../../service/audit/facts.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';

@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals';
 import type { Choice } from '../../lab/play/play.ts';
 import { evidenceIn } from '../../lab/stage/result.ts';
-import type { Proof as AuditProof } from '../../service/audit/evidence.ts';
+import type { Proof as AuditProof } from '../../service/audit/audit.ts';
 import { connection, isLearner, send } from './api.ts';
 import { reasonOf } from './faults.ts';
 import { lettersOf, type PlayView } from './play-model.ts';

@@ -1,10 +1,30 @@
-/** The audit of a voucher whose facts are read in parts: it takes as much memory as one part. */
+/**
+ * The audit of a voucher whose facts are read in parts, for a sale whose orders do not fit in
+ * memory. Each part has all orders of some users, and is a sale of its own that is sold out: so
+ * every check of one user's orders is right about it. The last part has the numbers of the whole
+ * sale, and no users.
+ */
+
+import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
+import { type PoolConnection, type RowDataPacket, select, snapshot } from '../connections/mysql.ts';
 import type { Verdict } from '../domain.ts';
 import { audit, auditInEnglish, worstOf } from './audit.ts';
-import { collectInParts } from './collect-in-parts.ts';
-import { type Facts, usersWithSeveralOrders } from './facts.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './check.ts';
+import {
+  counts,
+  isChanging,
+  isRemovedSale,
+  numbersOf,
+  orderOfBuyer,
+  placesOf,
+  queuedIn,
+  type SalePlace,
+  salePlaceOf,
+  selectOrders,
+  stockInRedis,
+} from './collect.ts';
+import { type Facts, type OrderRow, usersWithSeveralOrders } from './facts.ts';
 
 /** Which case is the worst is not known: each part has its own. */
 type PartFinding = Pick<Finding, 'check' | 'verdict' | 'count' | 'first'>;
@@ -58,4 +78,242 @@ function mergeFindings(one: PartFinding, other: PartFinding): PartFinding {
   if (unknown) return unknown;
   const [first, second] = one.count > 0 ? [one, other] : [other, one];
   return { ...first, count: first.count + second.count };
+}
+
+/** Few questions to MySQL, and little memory. */
+const usersOfPart = 5_000;
+/** HMGET of this many buyers takes Redis less than a millisecond. */
+const buyersAtOnce = 1_000;
+const unitsOfPage = 100_000;
+
+interface Reading {
+  readonly redis: Redis;
+  readonly db: PoolConnection;
+  readonly place: SalePlace;
+  /** What all parts have. */
+  readonly voucher: Omit<Facts, 'mysql' | 'redis'>;
+  /** Not given where Redis has nothing of the sale. */
+  readonly queued: readonly string[] | undefined;
+  /** The rung has a row per unit. */
+  readonly hasUnits: boolean;
+  readonly onPart: (facts: Facts) => void;
+}
+
+/** @returns false when there is no such voucher. */
+export async function collectInParts(
+  connections: Connections,
+  voucherId: string,
+  onPart: (facts: Facts) => void,
+): Promise<boolean> {
+  const redis = connections.redis('admin');
+  const place = await salePlaceOf(connections, voucherId);
+  if (place === null) return false;
+  // Before MySQL: an order that leaves its queue in the meantime is in the snapshot, or it moves
+  // the counts.
+  const before = await counts(redis, place);
+  const queued = await queuedIn(redis, place);
+  const stock = await stockInRedis(redis, place);
+  return snapshot(connections.mysql(), async (db) => {
+    const numbers = await numbersOf(db, voucherId);
+    if (!numbers) return false;
+    const { initialStock, createdAt } = numbers;
+    const buyers = await buyersIn(redis, place);
+    const isRemoved = isRemovedSale(numbers, { stock, buyers, queued });
+    const { onePerUser, lock, queue } = place.rung;
+    const voucher = {
+      ...{ voucherId, rung: numbers.rung, onePerUser, initialStock },
+      ...{ createdAt: createdAt.toISOString(), locked: lock !== undefined },
+    };
+    const hasRedis = !isRemoved && (queue !== undefined || stock !== null);
+    const units = await unitsOfSale(db, voucherId);
+    const reading = {
+      ...{ redis, db, place, voucher, onPart, hasUnits: units !== null },
+      queued: hasRedis ? queued : undefined,
+    };
+    const { orders, found } = await readUsers(reading);
+    if (queue && found !== buyers) await readOtherBuyers(reading);
+    const isMoving = before !== (await counts(redis, place)) || isChanging(numbers);
+    onPart({
+      ...voucher,
+      mysql: { stock: numbers.stock, sold: orders, orders: [], ...units },
+      ...(hasRedis && { redis: { stock, queued, isMoving, ...(queue && { buyers: {} }) } }),
+    });
+    return true;
+  });
+}
+
+/** @returns how many orders are confirmed, and how many of the users are buyers in Redis. */
+async function readUsers(reading: Reading): Promise<{ orders: number; found: number }> {
+  const total = { orders: 0, found: 0 };
+  let after = '-1';
+  for (;;) {
+    const last = await lastUserOfPart(reading, after);
+    const orders = await ordersOf(reading, after, last);
+    const buyers = await buyersAmong(reading, [...new Set(orders.map(({ userId }) => userId))]);
+    const part = await partOf(reading, orders, buyers);
+    reading.onPart(part);
+    total.orders += part.initialStock;
+    total.found += Object.keys(buyers).length;
+    if (last === undefined) return total;
+    after = last;
+  }
+}
+
+/** Undefined when fewer users are left than a part has. */
+async function lastUserOfPart({ db, place }: Reading, after: string): Promise<string | undefined> {
+  const [row] = await select<{ userId: string }>(
+    db,
+    `SELECT CAST(user_id AS CHAR) AS userId FROM orders
+     WHERE voucher_id = ? AND user_id > ? ORDER BY user_id LIMIT 1 OFFSET ${usersOfPart - 1}`,
+    [place.voucherId, after],
+  );
+  return row?.userId;
+}
+
+const ordersOf = ({ db, place }: Reading, after: string, last?: string): Promise<OrderRow[]> =>
+  select<OrderRow>(
+    db,
+    `${selectOrders} WHERE voucher_id = ? AND user_id > ? AND user_id <= ? ORDER BY user_id, id`,
+    [place.voucherId, after, last ?? '9223372036854775807'],
+  );
+
+async function buyersAmong({ redis, place }: Reading, users: readonly string[]) {
+  const buyers: Record<string, string> = {};
+  if (users.length === 0 || !place.rung.queue) return buyers;
+  for (const { buyers: key } of placesOf(place))
+    for (let from = 0; from < users.length; from += buyersAtOnce) {
+      const asked = users.slice(from, from + buyersAtOnce);
+      const values = await redis.hmget(key(place.voucherId), ...asked);
+      for (const [index, value] of values.entries())
+        if (value !== null) buyers[asked[index] ?? ''] = orderOfBuyer(value);
+    }
+  return buyers;
+}
+
+/** How many Redis has. */
+async function buyersIn(redis: Redis, place: SalePlace): Promise<number> {
+  const keys = placesOf(place).map(({ buyers }) => buyers(place.voucherId));
+  const lengths = await Promise.all(keys.map((key) => redis.hlen(key)));
+  return lengths.reduce((sum, length) => sum + length, 0);
+}
+
+/** Buyers without any order in MySQL. */
+async function readOtherBuyers(reading: Reading): Promise<void> {
+  const { redis, place } = reading;
+  const told = new Set<string>(); // A scan may return a buyer twice.
+  for (const { buyers } of placesOf(place)) {
+    let cursor = '0';
+    do {
+      const key = buyers(place.voucherId);
+      const [next, fields] = await redis.hscan(key, cursor, 'COUNT', buyersAtOnce);
+      const others = await withoutOrders(reading, pairsOf(fields));
+      for (const user of told) others.delete(user);
+      if (others.size > 0) reading.onPart(await partOf(reading, [], Object.fromEntries(others)));
+      for (const user of others.keys()) told.add(user);
+      cursor = next;
+    } while (cursor !== '0');
+  }
+}
+
+/** User → order id. */
+const pairsOf = (fields: readonly string[]): Map<string, string> =>
+  new Map(
+    fields.flatMap((user, index) =>
+      index % 2 === 0 ? [[user, orderOfBuyer(fields[index + 1] ?? '')] as const] : [],
+    ),
+  );
+
+async function withoutOrders(
+  reading: Reading,
+  buyers: Map<string, string>,
+): Promise<Map<string, string>> {
+  const known = await usersWithOrders(reading, [...buyers.keys()]);
+  return new Map([...buyers].filter(([user]) => !known.has(user)));
+}
+
+async function usersWithOrders(
+  { db, place }: Reading,
+  users: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (users.length === 0) return new Set();
+  const [rows] = await db.query<(RowDataPacket & { userId: string })[]>(
+    `SELECT DISTINCT CAST(user_id AS CHAR) AS userId FROM orders
+     WHERE voucher_id = ? AND user_id IN (?)`,
+    [place.voucherId, users],
+  );
+  return new Set(rows.map(({ userId }) => userId));
+}
+
+/** A sale of these orders alone. */
+async function partOf(
+  { voucher, queued, place, db, hasUnits }: Reading,
+  orders: readonly OrderRow[],
+  buyers: Readonly<Record<string, string>>,
+): Promise<Facts> {
+  const sold = orders.filter(({ status }) => status === 'confirmed').map(({ id }) => id);
+  const units = hasUnits && { unitOrders: await ordersWithUnit(db, place.voucherId, sold) };
+  return {
+    ...voucher,
+    initialStock: sold.length,
+    mysql: { stock: 0, orders, ...units },
+    ...(queued && { redis: { stock: 0, queued, ...(place.rung.queue && { buyers }) } }),
+  };
+}
+
+/** Those of these orders that have a unit. */
+async function ordersWithUnit(
+  db: PoolConnection,
+  voucherId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const [rows] = await db.query<(RowDataPacket & { id: string })[]>(
+    `SELECT CAST(order_id AS CHAR) AS id FROM voucher_units
+     WHERE voucher_id = ? AND order_id IN (?)`,
+    [voucherId, ids],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * The units that are for sale, and those that are sold to no confirmed order. Null where the rung
+ * has no row per unit.
+ */
+async function unitsOfSale(
+  db: PoolConnection,
+  voucherId: string,
+): Promise<Pick<Facts['mysql'], 'stock' | 'unitOrders'> | null> {
+  const [count] = await select<{ units: number; sold: number }>(
+    db,
+    'SELECT COUNT(*) AS units, COUNT(order_id) AS sold FROM voucher_units WHERE voucher_id = ?',
+    [voucherId],
+  );
+  if (!count || Number(count.units) === 0) return null;
+  const lost = await unitsWithoutOrder(db, voucherId, Number(count.units));
+  return {
+    stock: Number(count.units) - Number(count.sold),
+    unitOrders: lost,
+  };
+}
+
+/** In pages: a statement that is silent for too long loses its connection. */
+async function unitsWithoutOrder(
+  db: PoolConnection,
+  voucherId: string,
+  units: number,
+): Promise<string[]> {
+  const lost: string[] = [];
+  for (let from = 0; from < units; from += unitsOfPage) {
+    const rows = await select<{ id: string }>(
+      db,
+      `SELECT CAST(u.order_id AS CHAR) AS id
+       FROM voucher_units u LEFT JOIN orders o
+         ON o.id = u.order_id AND o.voucher_id = u.voucher_id AND o.status = 'confirmed'
+       WHERE u.voucher_id = ? AND u.unit > ? AND u.unit <= ?
+         AND u.order_id IS NOT NULL AND o.id IS NULL`,
+      [voucherId, from, from + unitsOfPage],
+    );
+    lost.push(...rows.map(({ id }) => id));
+  }
+  return lost;
 }

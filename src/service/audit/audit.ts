@@ -1,6 +1,7 @@
-/** All checks over the facts of one voucher, and the verdict: the worst of them. Pure. */
+/** All checks over the facts of one voucher, the verdict, and the proof of a violation. Pure. */
 import type { CheckName, Verdict } from '../domain.ts';
-import type { Check } from './check.ts';
+import type { HistoryEvent } from '../trace/history.ts';
+import { type Check, type Finding, findingInEnglish, judge } from './check.ts';
 import { mutualExclusion } from './checks/mutual-exclusion.ts';
 import { noLostOrders } from './checks/no-lost-orders.ts';
 import { noOversell } from './checks/no-oversell.ts';
@@ -10,8 +11,7 @@ import { orderIdsUnique } from './checks/order-ids-unique.ts';
 import { progress } from './checks/progress.ts';
 import { redisMatchesMysql } from './checks/redis-matches-mysql.ts';
 import { responsesMatchDatabase } from './checks/responses-match-database.ts';
-import type { Facts } from './facts.ts';
-import { type Finding, findingInEnglish, judge } from './finding.ts';
+import type { Facts, OrderRow } from './facts.ts';
 import { type Evidence, inEnglish } from './sentences.ts';
 
 export const checks: readonly Check[] = [
@@ -62,3 +62,28 @@ export const auditInEnglish = ({ findings, skipped }: Pick<Audit, 'findings' | '
   findings: findings.map(findingInEnglish),
   skipped: skipped.map(({ check, why }) => ({ check, why: inEnglish(why) })),
 });
+
+/**
+ * The smallest set of events and rows that proves a violation: the two purchases that should not
+ * both have happened.
+ */
+export interface Proof {
+  readonly check: CheckName;
+  readonly events: readonly HistoryEvent[];
+  /** The rows of these orders in MySQL. */
+  readonly rows: readonly OrderRow[];
+}
+
+export function proofOf({ check, orders = [] }: Finding, { history = [], mysql }: Facts): Proof {
+  const kinds = checks.find(({ name }) => name === check)?.evidence ?? [];
+  const proves = ({ event, checkpoint }: HistoryEvent) =>
+    kinds.includes(event === 'checkpoint' && checkpoint ? checkpoint : event);
+  const events = history.filter((event) => orders.includes(event.orderId) && proves(event));
+  return { check, events, rows: mysql.orders.filter(({ id }) => orders.includes(id)) };
+}
+
+/** One for each violation. */
+export const proofsOf = ({ findings }: Audit, facts: Facts): Proof[] =>
+  findings
+    .filter(({ verdict }) => verdict === 'violated')
+    .map((finding) => proofOf(finding, facts));

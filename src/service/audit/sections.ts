@@ -1,8 +1,10 @@
 /**
- * What the history says about critical sections, and about purchases that looked at the same state.
+ * What the history says about critical sections, purchases that looked at the same state, and
+ * writes that MySQL refused.
  */
-
 import type { HistoryEvent } from '../trace/history.ts';
+import type { Facts } from './facts.ts';
+import type { Evidence } from './sentences.ts';
 
 /**
  * A critical section: from the grant of a lock to the call of its release. Without a release it
@@ -77,3 +79,23 @@ export function tookWithoutOrder(events: readonly HistoryEvent[]): string | unde
     ({ checkpoint, orderId }) => checkpoint === 'stock-taken' && !accepted.has(orderId),
   )?.orderId;
 }
+
+/** The writes that MySQL refused after a lock had let two requests through. */
+export interface MysqlRefusals {
+  /** By the fence: a newer lease was granted. */
+  readonly staleFence: number;
+  /** By the unique key (the rails): the user had an order already. */
+  readonly duplicate: number;
+}
+
+export function mysqlRefusals({ history = [] }: Pick<Facts, 'history'>): MysqlRefusals {
+  const fenced = history.filter(
+    ({ event, reason }) => event === 'refused' && reason === 'stale-fence',
+  );
+  const duplicates = history.filter(({ event }) => event === 'duplicate');
+  return { staleFence: fenced.length, duplicate: duplicates.length };
+}
+
+/** Nothing when MySQL refused nothing. */
+export const refusalEvidence = ({ staleFence, duplicate }: MysqlRefusals): Evidence[] =>
+  staleFence + duplicate > 0 ? [['writes-refused-by-mysql', staleFence, duplicate]] : [];

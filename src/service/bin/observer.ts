@@ -5,7 +5,7 @@
 import { readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
 import { agreeOnEpoch } from '../connections/epoch.ts';
-import { serveMetrics } from '../metrics/serve-metrics.ts';
+import { serveMetrics } from '../metrics/registry.ts';
 import { keepReconciling } from '../processes/keep-reconciling.ts';
 import { openLog } from '../processes/log.ts';
 import { observeStores } from '../processes/observe-stores.ts';

@@ -7,7 +7,7 @@ import { Connections } from '../connections/connections.ts';
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { openQueues } from '../ladder/open-rung.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
-import { serveMetrics } from '../metrics/serve-metrics.ts';
+import { serveMetrics } from '../metrics/registry.ts';
 import { workOrders } from '../orders/order-worker.ts';
 import { keepFinishingChanges, keepRemovingEndedSales } from '../processes/housekeeping.ts';
 import { openLog } from '../processes/log.ts';

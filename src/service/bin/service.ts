@@ -8,12 +8,11 @@ import { Connections } from '../connections/connections.ts';
 import { agreeOnCommits, agreeOnDurability, warnOfPromotion } from '../connections/durability.ts';
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { migrate } from '../connections/schema.ts';
-import { serveMetrics } from '../metrics/serve-metrics.ts';
-import { compareStores } from '../processes/compare-stores.ts';
+import { serveMetrics } from '../metrics/registry.ts';
 import { openLog } from '../processes/log.ts';
 import { endOnceOverdue, stopSignal } from '../processes/stop.ts';
 import { childGraceMs, supervise } from '../processes/supervisor.ts';
-import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
+import { compareStores, onceStoresAnswer } from '../processes/wait-for-stores.ts';
 import { warnOfRoot } from '../processes/warn-of-root.ts';
 import { keepHistory } from '../trace/history.ts';
 

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TypedResponse } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { isRequestId, newRequestId } from './request-ids.ts';
+import { isRequestId, newRequestId } from './ids.ts';
 
 export type HeaderTexts = Readonly<Record<string, string>>;
 

@@ -1,14 +1,17 @@
 /** The parts that all routes share. The process opens them once, and every request uses them. */
+
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { auditInParts, type VoucherAudit } from '../audit/audit-in-parts.ts';
 import type { Connections } from '../connections/connections.ts';
+import { isStoreUnavailable } from '../connections/store-errors.ts';
+import type { Voucher } from '../domain.ts';
 import { type OpenRung, rungOpener } from '../ladder/open-rung.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
 import { openOrderIds } from '../order-ids/open-order-ids.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
 import { openVouchers, type Vouchers } from '../purchase/vouchers.ts';
 import { type PurchaseLimits, purchaseLimits } from './purchase-limits.ts';
-import { openStockLeft, type StockLeft } from './stock-left.ts';
 import { type ReadToken, tokenReader } from './tokens.ts';
 import { openWaitingRoom, type WaitingRoom } from './waiting-room.ts';
 
@@ -20,8 +23,7 @@ export interface Service {
   readonly vouchers: Vouchers;
   /** The rungs that vouchers of this deployment may have. */
   readonly allowedRungs: ReadonlySet<string>;
-  /** Not a promise once it is open. */
-  readonly openRung: (voucher: { readonly rung: string }) => OpenRung | Promise<OpenRung>;
+  readonly openRung: RungOpener;
   readonly orderIds: OrderIds;
   readonly stockLeft: StockLeft;
   readonly waitingRoom: WaitingRoom;
@@ -64,5 +66,35 @@ export async function openService(
       log.error({ event: 'token-keys-unavailable', error }),
     ),
     auditOf: (voucherId) => auditInParts(connections, voucherId),
+  };
+}
+
+/** Not a promise once it is open. */
+type RungOpener = (voucher: Pick<Voucher, 'rung'>) => OpenRung | Promise<OpenRung>;
+
+/**
+ * What is left of a voucher, as it was within the last second. Null when the store of the stock
+ * does not know it, or does not answer.
+ */
+type StockLeft = (voucher: Voucher) => Promise<number | null>;
+
+const keptMs = 1_000;
+
+/** Read now, where it is sold: in Redis or in MySQL, as its rung does. */
+export async function stockLeftNow(openRung: RungOpener, voucher: Voucher): Promise<number | null> {
+  const { inventory } = await openRung(voucher);
+  return inventory.remaining(voucher).catch((error: unknown) => {
+    if (isStoreUnavailable(error)) return null;
+    throw error;
+  });
+}
+
+/** Anybody may ask: each instance asks a store about a voucher once in a second. */
+function openStockLeft(openRung: RungOpener): StockLeft {
+  const known = new LRUCache<string, Promise<number | null>>({ max: 10_000, ttl: keptMs });
+  return (voucher) => {
+    const left = known.get(voucher.id) ?? stockLeftNow(openRung, voucher);
+    if (!known.has(voucher.id)) known.set(voucher.id, left);
+    return left;
   };
 }

@@ -1,12 +1,19 @@
 /** The user of a request comes from a signed bearer token, never from a body or a query. */
 import type { Context, MiddlewareHandler } from 'hono';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose';
 import type { Config } from '../config.ts';
 import { isId } from '../domain.ts';
-import type { LockstepError } from '../errors.ts';
+import { isServiceError, type LockstepError, serviceError } from '../errors.ts';
 import { whenKnown } from '../purchase/when-known.ts';
-import { signHs256, signingKey, verifyHs256 } from './hs256.ts';
+import { hmacSha256, isSameCode } from './hmac-sha256.ts';
 import { problem } from './problems.ts';
-import { issuerVerifier } from './tokens-of-issuer.ts';
 
 const roles = ['user', 'operator'] as const;
 type Role = (typeof roles)[number];
@@ -58,14 +65,13 @@ export type TokenRules = Pick<
   | 'TOKEN_LONGEST_SECONDS'
 >;
 
-/** @param onUnavailable when the keys of the issuer could not be read */
+/** @param onUnavailable once for each time that the keys of the issuer could not be read */
 export function tokenReader(
   rules: TokenRules,
   onUnavailable: (error: LockstepError) => void = () => {},
 ): ReadToken {
   const { TOKEN_JWKS_URL: url } = rules;
-  const verify =
-    url === '' ? secretVerifier(rules) : issuerVerifier({ url, clockSkewSeconds, onUnavailable });
+  const verify = url === '' ? secretVerifier(rules) : issuerVerifier(url, onUnavailable);
   const read = (payload: Payload | null) =>
     payload && isFor(payload, rules) ? claimsIn(payload, rules) : null;
   return (authorization = '') => {
@@ -79,7 +85,7 @@ export function tokenReader(
 type Payload = Readonly<Record<string, unknown>>;
 
 function secretVerifier({ TOKEN_SECRET, TOKEN_SECRET_BEFORE }: TokenRules) {
-  const keys = [TOKEN_SECRET, TOKEN_SECRET_BEFORE].filter(Boolean).map(signingKey);
+  const keys = [TOKEN_SECRET, TOKEN_SECRET_BEFORE].filter(Boolean).map(hmacSha256);
   return (token: string): Payload | null => {
     for (const key of keys) {
       const payload = verifyHs256(token, key);
@@ -119,5 +125,100 @@ export async function signToken(
   ttlSeconds = 3_600,
 ): Promise<string> {
   const exp = Math.floor(Date.now() / 1_000) + ttlSeconds;
-  return signHs256({ sub, role, exp }, signingKey(secret));
+  return signHs256({ sub, role, exp }, hmacSha256(secret));
+}
+
+type Sign = ReturnType<typeof hmacSha256>;
+
+/** What is signed, which is the header and the payload; and the signature; each in base64url. */
+const compact = /^(([\w-]+)\.([\w-]+))\.([\w-]{43})$/;
+
+/**
+ * Verified in the event loop: libraries that know every algorithm take several times as long, and
+ * this is part of every purchase. A token that names another algorithm than HS256, or demands an
+ * extension (`crit`), is refused.
+ * @returns the payload, or null for a token that was not signed with this secret.
+ * Source. RFC 7515 (signature), RFC 7519 (claims).
+ */
+function verifyHs256(token: string, sign: Sign): Payload | null {
+  const [, signed = '', header = '', payload = '', signature = ''] = compact.exec(token) ?? [];
+  if (!isHs256(header)) return null;
+  return isSameCode(signature, sign(signed)) ? objectOf(payload) : null;
+}
+
+function signHs256(payload: object, sign: Sign): string {
+  const text = `${commonHeader}.${encode(payload)}`;
+  return `${text}.${sign(text)}`;
+}
+
+const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** Nearly every token begins with it, so that it is not read again and again. */
+const commonHeader = encode({ alg: 'HS256', typ: 'JWT' });
+
+function isHs256(header: string): boolean {
+  if (header === commonHeader) return true;
+  const fields = objectOf(header);
+  return fields?.['alg'] === 'HS256' && fields['crit'] === undefined;
+}
+
+function objectOf(part: string): Payload | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
+    return typeof value === 'object' ? (value as Payload | null) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Each needs a key pair: a token that is signed with a public key as its secret is refused. */
+const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'];
+const answerWithinMs = 2_000;
+const readEveryMs = 300_000;
+/** After a failure, and after a look for an unknown key: strangers may name many of these. */
+const restMs = 1_000;
+
+/** Nothing is wrong with the token: the keys could not be read. */
+const isAboutKeys = (error: unknown): boolean =>
+  !(error instanceof errors.JOSEError) ||
+  error instanceof errors.JWKSTimeout ||
+  error instanceof errors.JWKSInvalid ||
+  error.code === 'ERR_JOSE_GENERIC';
+
+/**
+ * Of an issuer that signs with private keys of its own, and publishes the public ones as a JSON Web
+ * Key Set (RFC 7517). The keys are read every five minutes, and when a token names a new one. While
+ * the issuer is away, the known keys are used. An end within the clock skew is not seen here.
+ * @throws TOKEN_KEYS_UNAVAILABLE
+ */
+function issuerVerifier(url: string, onUnavailable: (error: LockstepError) => void) {
+  const keys = createRemoteJWKSet(new URL(url), {
+    ...{ timeoutDuration: answerWithinMs, cacheMaxAge: Number.POSITIVE_INFINITY },
+    cooldownDuration: restMs,
+  });
+  let restUntilMs = 0;
+  /** Until then: the known keys, or the error. */
+  let atRest: JWTVerifyGetKey = keys;
+  const fail = (cause: unknown): LockstepError => {
+    const error = serviceError('TOKEN_KEYS_UNAVAILABLE', url).causedBy(cause);
+    if (performance.now() < restUntilMs) return error; // Many tokens waited for one reading.
+    const known = keys.jwks();
+    atRest = known ? createLocalJWKSet(known) : () => Promise.reject(error);
+    restUntilMs = performance.now() + restMs;
+    onUnavailable(error);
+    return error;
+  };
+  setInterval(() => void keys.reload().catch(fail), readEveryMs).unref();
+  const keyOf: JWTVerifyGetKey = (...token) =>
+    performance.now() < restUntilMs ? atRest(...token) : keys(...token);
+  const options = { algorithms, clockTolerance: clockSkewSeconds };
+  return async (token: string): Promise<JWTPayload | null> => {
+    try {
+      return (await jwtVerify(token, keyOf, options)).payload;
+    } catch (error) {
+      if (isServiceError(error, 'TOKEN_KEYS_UNAVAILABLE')) throw error;
+      if (isAboutKeys(error)) throw fail(error);
+      return null;
+    }
+  };
 }

@@ -10,8 +10,13 @@ import { flag, wholeNumber } from '../operate/words.ts';
 import { openOrderIds } from '../order-ids/open-order-ids.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
 import { findOrder } from './find-order.ts';
-import { type DeadLetter, discardLetter, findLetter, listLetters } from './letters.ts';
-import { replayLetter } from './replay-letter.ts';
+import {
+  type DeadLetter,
+  discardLetter,
+  findLetter,
+  listLetters,
+  replayLetter,
+} from './letters.ts';
 
 export const LettersGiven = z.object({
   act: z.enum(['list', 'show', 'replay', 'discard']),

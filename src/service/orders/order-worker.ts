@@ -17,7 +17,7 @@ import type { Delivery, Hooks, OrderQueue, Poison } from '../queues/order-queue.
 import { checkpointEach } from '../trace/checkpoints.ts';
 import { record } from '../trace/history.ts';
 import { traceDeadLetter, traceRecording } from '../trace/traces.ts';
-import { type DeadLetterReason, deadLetter, deadLetterPoison } from './dead-letters.ts';
+import { type DeadLetterReason, deadLetter, deadLetterPoison, Refusals } from './dead-letters.ts';
 import { inEachEpoch, type OnWait } from './epoch-runs.ts';
 import {
   findRecorded,
@@ -26,7 +26,6 @@ import {
   recordBatch,
   recordOne,
 } from './record-orders.ts';
-import { Refusals } from './refusals.ts';
 
 const refusalsMax = 5;
 

@@ -5,8 +5,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
-import { FinalStates } from '../../orders/final-states.ts';
-import { findOrder, type OrderState } from '../../orders/find-order.ts';
+import { FinalStates, findOrder, type OrderState } from '../../orders/find-order.ts';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { problem, problemAnswers } from '../problems.ts';

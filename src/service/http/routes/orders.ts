@@ -18,10 +18,16 @@ import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
 import { tracePurchase } from '../../trace/traces.ts';
 import { jsonWith, requestIdOf } from '../headers.ts';
-import { Id, idInPath, notAnId } from '../ids.ts';
+import {
+  Id,
+  idempotencyKeyPattern,
+  idInPath,
+  newRequestId,
+  notAnId,
+  requestIdOfKey,
+} from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
-import { idempotencyKeyPattern, newRequestId, requestIdOfKey } from '../request-ids.ts';
 import type { Service } from '../service.ts';
 import { identify, requireRole, type WithClaims } from '../tokens.ts';
 import { isSaleOver, stockUnknown, tooManyTries, turnedAway } from './turned-away.ts';

@@ -11,8 +11,7 @@ import { type NewVoucher as CreateVoucher, pageSize } from '../../purchase/vouch
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
 import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
-import type { Service } from '../service.ts';
-import { stockLeftNow } from '../stock-left.ts';
+import { type Service, stockLeftNow } from '../service.ts';
 import { requireRole, type WithClaims } from '../tokens.ts';
 import {
   anyJsonType,

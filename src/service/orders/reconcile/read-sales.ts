@@ -9,8 +9,16 @@ import type { Order } from '../../domain.ts';
 import { sumOfBuckets } from '../../inventory/shared/bucket-stock.ts';
 import { rungNamed, rungNames } from '../../ladder/rungs.ts';
 import { ordersOfEntry } from '../../queues/shared/order-fields.ts';
-import { isRemoved } from './differences.ts';
-import type { Buyer, InStream, OrderInMysql, Sale, SalePart, SaleTerms, Terms } from './sale.ts';
+import {
+  type Buyer,
+  type InStream,
+  isRemoved,
+  type OrderInMysql,
+  type Sale,
+  type SalePart,
+  type SaleTerms,
+  type Terms,
+} from './differences.ts';
 
 /** Those that sell with lua/sale/purchase.lua. */
 export const finalRungs = rungNames.filter(

@@ -24,11 +24,16 @@ import { loadScript } from '../../connections/scripts.ts';
 import { reopensAfterMs } from '../../domain.ts';
 import { serviceError } from '../../errors.ts';
 import { equalParts } from '../../inventory/shared/bucket-stock.ts';
-import { orderDifferences } from './differences.ts';
+import {
+  inFlight,
+  orderDifferences,
+  type Sale,
+  type SalePart,
+  type SaleTerms,
+} from './differences.ts';
 import { readSales } from './read-sales.ts';
 import { type Reconciliation, reconcile } from './reconcile.ts';
 import { addBuyers, type RepairPlace, repairOne, repairPlace, runInEpoch } from './repair.ts';
-import { inFlight, type Sale, type SalePart, type SaleTerms } from './sale.ts';
 
 const restoreVoucher = loadScript('sale/restore-voucher');
 const forget = loadScript('buckets/forget');

@@ -8,9 +8,16 @@ import type { Connections } from '../../connections/connections.ts';
 import { epochsOf } from '../../connections/epoch.ts';
 import { serviceError } from '../../errors.ts';
 import { finishChanges } from '../voucher-changes.ts';
-import { type Difference, differencesOf, orderDifferences } from './differences.ts';
+import {
+  type Difference,
+  differencesOf,
+  inFlight,
+  orderDifferences,
+  type Sale,
+  type SalePart,
+  type Terms,
+} from './differences.ts';
 import { type ReadSales, readSales } from './read-sales.ts';
-import { inFlight, type Sale, type SalePart, type Terms } from './sale.ts';
 
 /** Longer than a worker takes from one step of an order to the next. */
 const betweenReadingsMs = 300;

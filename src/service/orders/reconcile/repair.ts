@@ -13,9 +13,8 @@ import { serviceError } from '../../errors.ts';
 import { BucketTransfers, NotComparable } from '../../inventory/shared/bucket-transfers.ts';
 import { correctBucketStock } from '../bucket-stock.ts';
 import { giveBackFailed } from '../dead-letters.ts';
-import type { Difference } from './differences.ts';
+import type { Difference, InStream, Terms } from './differences.ts';
 import { compare, type ReconciledVoucher, type Reconciliation } from './reconcile.ts';
-import type { InStream, Terms } from './sale.ts';
 
 const restoreBuyers = loadScript('sale/restore-buyers');
 const correctSale = loadScript('sale/correct-sale');
