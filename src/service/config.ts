@@ -287,71 +287,74 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 
-/** One slow answer must not lose a lease. */
-function outlastsAnswers(name: 'LOCK_LEASE_MS' | 'LOCK_WATCHDOG_MS' | 'ZOOKEEPER_SESSION_MS') {
-  // Values that are no numbers pass: they are reported separately.
-  const check = (env: Readonly<Record<string, unknown>>): boolean => {
-    const isTooShort = Number(env[name]) < Number(env['LOCK_ANSWER_MS']) * 3;
-    return !isTooShort;
-  };
-  const problem = {
-    path: [name],
-    message: 'must be at least three times LOCK_ANSWER_MS',
-    when: () => true, // Beside other problems too, so that all are named at once.
-  };
-  return { check, problem };
-}
-
-/**
- * Workers without orders count a redelivery of the oldest order as progress: without one in time
- * they would be replaced.
- */
-function isClaimedInTime(env: Readonly<Record<string, unknown>>): boolean {
-  const isTooLate = Number(env['CLAIM_IDLE_MS']) > Number(env['PROGRESS_WITHIN_MS']) / 2;
-  return !isTooLate;
-}
-
-function namesIssuer(env: Readonly<Record<string, unknown>>): boolean {
-  return !env['TOKEN_JWKS_URL'] || (!!env['TOKEN_ISSUER'] && !!env['TOKEN_AUDIENCE']);
-}
-
-type TokenSecret = 'TOKEN_SECRET' | 'TOKEN_SECRET_BEFORE';
-function isOwnSecret(name: TokenSecret) {
-  const check = (env: Readonly<Record<TokenSecret, string> & { LAB: boolean }>): boolean =>
-    env.LAB || env[name] !== labTokenSecret;
-  return { check, problem: { path: [name], message: "must not be the lab's, which is published" } };
-}
-
-const secretNow = isOwnSecret('TOKEN_SECRET');
-const secretBefore = isOwnSecret('TOKEN_SECRET_BEFORE');
-const lease = outlastsAnswers('LOCK_LEASE_MS');
-const watchdog = outlastsAnswers('LOCK_WATCHDOG_MS');
-const session = outlastsAnswers('ZOOKEEPER_SESSION_MS');
-const Relations = Environment.refine(lease.check, lease.problem)
-  .refine(watchdog.check, watchdog.problem)
-  .refine(session.check, session.problem)
-  .refine(isClaimedInTime, {
-    path: ['CLAIM_IDLE_MS'],
-    message: 'must be at most half of PROGRESS_WITHIN_MS',
-    when: () => true,
-  })
-  .refine(({ REDIS_CLUSTER, REDIS_SENTINELS }) => !REDIS_CLUSTER || REDIS_SENTINELS.length === 0, {
-    path: ['REDIS_SENTINELS'],
-    message: 'must be empty with REDIS_CLUSTER=1: a cluster has no Sentinels',
-  })
-  .refine(
-    ({ REDIS_CLUSTER, REDIS_CLUSTER_NODES }) => REDIS_CLUSTER || REDIS_CLUSTER_NODES.length === 0,
-    { path: ['REDIS_CLUSTER_NODES'], message: 'needs REDIS_CLUSTER=1' },
-  )
-  .refine(namesIssuer, {
-    path: ['TOKEN_JWKS_URL'],
-    message: 'needs TOKEN_ISSUER and TOKEN_AUDIENCE: its keys sign tokens for other services too',
-    when: () => true,
-  })
-  .refine(secretNow.check, secretNow.problem)
-  .refine(secretBefore.check, secretBefore.problem);
-
 export type Config = Readonly<z.output<typeof Environment>>;
+
+/** What two settings must be together. */
+interface Relation {
+  readonly name: keyof Config;
+  readonly message: string;
+  /** Values that are no numbers pass: they are reported separately. */
+  readonly isBroken: (env: Config) => boolean;
+  /** Beside other problems too, so that all are named at once. */
+  readonly always?: true;
+}
+
+/** One slow answer must not lose a lease. */
+const outlastsAnswers = (
+  name: 'LOCK_LEASE_MS' | 'LOCK_WATCHDOG_MS' | 'ZOOKEEPER_SESSION_MS',
+): Relation => ({
+  name,
+  message: 'must be at least three times LOCK_ANSWER_MS',
+  isBroken: (env) => Number(env[name]) < Number(env.LOCK_ANSWER_MS) * 3,
+  always: true,
+});
+
+const isOwnSecret = (name: 'TOKEN_SECRET' | 'TOKEN_SECRET_BEFORE'): Relation => ({
+  name,
+  message: "must not be the lab's, which is published",
+  isBroken: (env) => !env.LAB && env[name] === labTokenSecret,
+});
+
+const relations: readonly Relation[] = [
+  outlastsAnswers('LOCK_LEASE_MS'),
+  outlastsAnswers('LOCK_WATCHDOG_MS'),
+  outlastsAnswers('ZOOKEEPER_SESSION_MS'),
+  {
+    // Workers without orders count a redelivery of the oldest order as progress: without one in
+    // time they would be replaced.
+    name: 'CLAIM_IDLE_MS',
+    message: 'must be at most half of PROGRESS_WITHIN_MS',
+    isBroken: (env) => Number(env.CLAIM_IDLE_MS) > Number(env.PROGRESS_WITHIN_MS) / 2,
+    always: true,
+  },
+  {
+    name: 'REDIS_SENTINELS',
+    message: 'must be empty with REDIS_CLUSTER=1: a cluster has no Sentinels',
+    isBroken: (env) => env.REDIS_CLUSTER && env.REDIS_SENTINELS.length > 0,
+  },
+  {
+    name: 'REDIS_CLUSTER_NODES',
+    message: 'needs REDIS_CLUSTER=1',
+    isBroken: (env) => !env.REDIS_CLUSTER && env.REDIS_CLUSTER_NODES.length > 0,
+  },
+  {
+    name: 'TOKEN_JWKS_URL',
+    message: 'needs TOKEN_ISSUER and TOKEN_AUDIENCE: its keys sign tokens for other services too',
+    isBroken: (env) => !!env.TOKEN_JWKS_URL && !(env.TOKEN_ISSUER && env.TOKEN_AUDIENCE),
+    always: true,
+  },
+  isOwnSecret('TOKEN_SECRET'),
+  isOwnSecret('TOKEN_SECRET_BEFORE'),
+];
+
+const Relations = relations.reduce(
+  (schema, { name, message, isBroken, always }) =>
+    schema.refine((env) => !isBroken(env), {
+      ...{ path: [name], message },
+      ...(always && { when: () => true }),
+    }),
+  Environment,
+);
 
 /** The replicas that must have an order, or a change of a sale, before it is answered. */
 export const waitsForReplicas = (

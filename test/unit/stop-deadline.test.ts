@@ -1,6 +1,6 @@
 /** When a stop is overdue; test/integration/stop-overdue.test.ts has what becomes of it. */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { endOnceOverdue } from '../../src/service/processes/stop.ts';
+import { endOnceOverdue } from '../../src/service/processes/open-process.ts';
 import { quiet } from '../support/basics.ts';
 
 const drainMs = 1_000;

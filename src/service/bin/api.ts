@@ -1,33 +1,26 @@
 /** One API instance. The service's primary starts it with a name and a port. */
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { readConfig } from '../config.ts';
-import { Connections } from '../connections/connections.ts';
 import { agreeOnDurability } from '../connections/durability.ts';
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { createApp } from '../http/app.ts';
 import { commonHeaders } from '../http/headers.ts';
 import { openService, type Service } from '../http/service.ts';
+import { ownQueueRungs } from '../ladder/factories.ts';
+import { allowedRungs } from '../ladder/rungs.ts';
 import { serveMetrics } from '../metrics/registry.ts';
+import { workOrders } from '../orders/order-worker.ts';
 import { type Address, drain, listen } from '../processes/api-server.ts';
 import { auditsOneByOne } from '../processes/audit-process.ts';
-import { openLog } from '../processes/log.ts';
-import { consumeOwnQueues } from '../processes/own-queues.ts';
-import { tellPrimary } from '../processes/silent-children.ts';
-import { endOnceOverdue, stopSignal } from '../processes/stop.ts';
+import { endOnceOverdue, openChild } from '../processes/open-process.ts';
 import { compareStores, onceStoresAnswer } from '../processes/wait-for-stores.ts';
 import { endWhenStuck, lookAtPurchases, watch } from '../processes/watch.ts';
 import { keepHistory } from '../trace/history.ts';
 import { openTraces } from '../trace/traces.ts';
 
-const config = readConfig();
-const instance = config.INSTANCE || `${config.NAME}-1`;
-const log = openLog(instance, config.LOG_LEVEL);
+const { config, instance, log, stop, connections } = openChild('1');
 if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, instance);
 const endTraces = openTraces(config, instance, log);
-tellPrimary();
-const stop = stopSignal(log);
-const connections = new Connections(config, log);
 await serveMetrics(config.HOST, config.METRICS_PORT, instance);
 const stuck = new AbortController();
 const end = AbortSignal.any([stop, stuck.signal]);
@@ -72,6 +65,18 @@ await endTraces();
 await connections.close();
 log.info({ event: 'stopped' });
 process.exit();
+
+/**
+ * The queues in the memory of an instance: only the instance itself can consume them. Runs until
+ * `signal` aborts and the orders that wait in memory are recorded.
+ */
+async function consumeOwnQueues({ openRung }: Service, signal: AbortSignal): Promise<void> {
+  const rungs = ownQueueRungs(allowedRungs(config.ALLOWED_RUNGS));
+  const opened = await Promise.all(rungs.map((rung) => openRung({ rung })));
+  await Promise.all(
+    opened.map(({ queue }) => queue && workOrders(connections, queue, log, signal)),
+  );
+}
 
 /**
  * The service itself does not know the lab: its gate and routes are loaded here, and only in the

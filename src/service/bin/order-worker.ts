@@ -2,32 +2,24 @@
  * One order worker: records the orders that the queues of the allowed rungs deliver. The service's
  * primary starts it.
  */
-import { readConfig } from '../config.ts';
-import { Connections } from '../connections/connections.ts';
+import type { Connections } from '../connections/connections.ts';
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { openQueues } from '../ladder/open-rung.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
 import { serveMetrics } from '../metrics/registry.ts';
 import { workOrders } from '../orders/order-worker.ts';
 import { keepFinishingChanges, keepRemovingEndedSales } from '../processes/housekeeping.ts';
-import { openLog } from '../processes/log.ts';
-import { tellPrimary } from '../processes/silent-children.ts';
-import { endOnceOverdue, stopSignal } from '../processes/stop.ts';
+import { endOnceOverdue, openChild } from '../processes/open-process.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';
 import { endWhenStuck, watch } from '../processes/watch.ts';
 import { ConsumerWatch, heartbeats } from '../processes/watch-consumers.ts';
 import { keepHistory } from '../trace/history.ts';
 import { openTraces } from '../trace/traces.ts';
 
-const config = readConfig();
-const instance = config.INSTANCE || `${config.NAME}-worker-1`;
-const log = openLog(instance, config.LOG_LEVEL);
+const { config, instance, log, stop, connections } = openChild('worker-1');
 if (config.HISTORY_FOLDER !== '') keepHistory(config.HISTORY_FOLDER, instance);
 const endTraces = openTraces(config, instance, log);
-tellPrimary();
-const stop = stopSignal(log);
 endOnceOverdue(stop, config.DRAIN_MS, log);
-const connections = new Connections(config, log);
 await serveMetrics(config.HOST, config.METRICS_PORT, instance);
 const agree = () => agreeOnEpoch(connections, log);
 await onceStoresAnswer(agree, config.START_WAIT_MS, log, stop);

@@ -9,8 +9,7 @@ import { agreeOnCommits, agreeOnDurability, warnOfPromotion } from '../connectio
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { migrate } from '../connections/schema.ts';
 import { serveMetrics } from '../metrics/registry.ts';
-import { openLog } from '../processes/log.ts';
-import { endOnceOverdue, stopSignal } from '../processes/stop.ts';
+import { endOnceOverdue, openLog, stopSignal } from '../processes/open-process.ts';
 import { childGraceMs, supervise } from '../processes/supervisor.ts';
 import { compareStores, onceStoresAnswer } from '../processes/wait-for-stores.ts';
 import { warnOfRoot } from '../processes/warn-of-root.ts';

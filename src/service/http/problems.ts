@@ -13,6 +13,9 @@ interface Row {
   readonly retryAfterSeconds?: number;
 }
 
+/** It may be sent again at once: nothing is wrong with the request. */
+const again = { status: 503, retryAfterSeconds: 1 } as const;
+
 const rows = {
   'invalid-request': { status: 400, title: 'The request is not valid' },
   unauthenticated: { status: 401, title: 'A valid bearer token is required' },
@@ -57,41 +60,23 @@ const rows = {
   'not-implemented': { status: 501, title: 'The method or transfer coding is not known' },
   'unknown-http-version': { status: 505, title: 'The version must be HTTP/1.0 or HTTP/1.1' },
   'internal-error': { status: 500, title: 'The service failed' },
-  busy: {
-    status: 503,
-    title: 'Another request holds the lock; this request sold nothing',
-    retryAfterSeconds: 1,
-  },
-  'database-busy': {
-    status: 503,
-    title: 'The database is busy; this request changed nothing',
-    retryAfterSeconds: 1,
-  },
+  busy: { ...again, title: 'Another request holds the lock; this request sold nothing' },
+  'database-busy': { ...again, title: 'The database is busy; this request changed nothing' },
   'lease-lost': {
-    status: 503,
+    ...again,
     title: 'The lease of the lock was lost before the commit; this request sold nothing',
-    retryAfterSeconds: 1,
   },
   'stale-fence': {
-    status: 503,
+    ...again,
     title: 'A newer request was granted the lock before the commit; this request sold nothing',
-    retryAfterSeconds: 1,
   },
   'lock-service-unavailable': {
     status: 503,
     title: 'The lock service did not answer in time; this request sold nothing',
     retryAfterSeconds: 2,
   },
-  'queue-full': {
-    status: 503,
-    title: 'The queue of orders is full; this request sold nothing',
-    retryAfterSeconds: 1,
-  },
-  overloaded: {
-    status: 503,
-    title: 'Too many purchases are in progress; this one was not tried',
-    retryAfterSeconds: 1,
-  },
+  'queue-full': { ...again, title: 'The queue of orders is full; this request sold nothing' },
+  overloaded: { ...again, title: 'Too many purchases are in progress; this one was not tried' },
   'not-ready': {
     status: 503,
     title: 'The sale is not ready; this request sold nothing',
@@ -102,11 +87,7 @@ const rows = {
     title: 'Too many streams are open',
     retryAfterSeconds: 5,
   },
-  'outcome-unknown': {
-    status: 503,
-    title: 'The result of this request is unknown',
-    retryAfterSeconds: 1,
-  },
+  'outcome-unknown': { ...again, title: 'The result of this request is unknown' },
 } as const satisfies Record<RefusalReason, Row> & Record<string, Row>;
 
 export type ProblemCode = keyof typeof rows;
@@ -147,6 +128,9 @@ export function describeProblem(code: ProblemCode) {
   const body: z.output<typeof Problem> = { type: `urn:lockstep:${code}`, title, status, code };
   return { status, headers, body };
 }
+
+/** The answers of every route that needs a token of one role, and checks its input. */
+export const roleProblems = ['invalid-request', 'unauthenticated', 'forbidden'] as const;
 
 type Answer = {
   description: string;

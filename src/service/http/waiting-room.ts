@@ -132,28 +132,24 @@ const isOver = (outcome: Outcome): boolean =>
 /** Who may use a pass, and for what. */
 export type Bearer = Pick<Order, 'voucherId' | 'userId'>;
 
-/**
- * A pass is the moment until which it may be used, and a signature of that, its user and its
- * voucher. An instance checks it without a question to Redis. A user cannot make one, give it away,
- * or prolong it.
- */
-export interface Passes {
-  sign(bearer: Bearer, untilMs: number): string;
-  /** Whether it is a pass of this user for this voucher, and has not lapsed. */
-  isPass(pass: string, bearer: Bearer): boolean;
-}
-
 /** The clocks of Redis, which ends a pass, and of the instance may differ by so much. */
 const clocksMs = 5_000;
 const parts = /^(\d{1,15})\.([\w-]{43})$/;
 
-/** @param secrets the first one signs; each is read */
-export function passes(secrets: readonly string[]): Passes {
+/**
+ * A pass is the moment until which it may be used, and a signature of that, its user and its
+ * voucher. An instance checks it without a question to Redis. A user cannot make one, give it away,
+ * or prolong it.
+ * @param secrets the first one signs; each is read.
+ */
+export function passes(secrets: readonly string[]) {
   const keys = secrets.map(hmacSha256);
   const [sign = hmacSha256('')] = keys;
   return {
-    sign: (bearer, untilMs) => `${untilMs}.${sign(textOf(bearer, String(untilMs)))}`,
-    isPass: (pass, bearer) => {
+    sign: (bearer: Bearer, untilMs: number): string =>
+      `${untilMs}.${sign(textOf(bearer, String(untilMs)))}`,
+    /** Whether it is a pass of this user for this voucher, and has not lapsed. */
+    isPass: (pass: string, bearer: Bearer): boolean => {
       const [, untilMs = '', signature = ''] = parts.exec(pass) ?? [];
       if (signature === '' || Date.now() >= Number(untilMs) + clocksMs) return false;
       const text = textOf(bearer, untilMs);

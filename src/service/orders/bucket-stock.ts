@@ -77,7 +77,7 @@ async function later(asked: BucketStockChange, hold: string): Promise<BucketStoc
 
 async function changeHeld(asked: BucketStockChange, hold: string): Promise<BucketStockResult> {
   if (!(await askAll(asked, hold, String(holdMs)))) return later(asked, hold);
-  await finishTransfers(asked);
+  await finishTransfers(asked); // Afterwards, no units are on their way.
   const held = await askAll(asked, hold, '');
   if (!held) return later(asked, hold);
   const sold = sum(held.map((bucket) => bucket.sold));
@@ -172,11 +172,19 @@ function problemOf(word: unknown, { epoch, voucherId }: BucketStockChange): Erro
     : serviceError('DATA_CHANGED', epoch);
 }
 
-/** Those that were begun before the hold: afterwards, no units are on their way. */
-async function finishTransfers({ connections, epoch, voucherId, buckets }: BucketStockChange) {
+/**
+ * Those that were begun before, also by a process that has ended.
+ * @returns how many. @throws DATA_CHANGED
+ */
+export function finishTransfers({
+  connections,
+  epoch,
+  voucherId,
+  buckets,
+}: Pick<BucketStockChange, 'connections' | 'epoch' | 'voucherId' | 'buckets'>): Promise<number> {
   const { saleKeys } = connections;
   const transfers = new BucketTransfers(connections.redis('admin'), saleKeys, oneEpoch(epoch));
-  await transfers.finishAll(voucherId, buckets).catch((error: unknown) => {
+  return transfers.finishAll(voucherId, buckets).catch((error: unknown) => {
     throw error instanceof NotComparable ? serviceError('DATA_CHANGED', epoch) : error;
   });
 }

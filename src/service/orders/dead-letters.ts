@@ -101,6 +101,7 @@ async function undoPurchase(
   letter: readonly string[] = [],
 ): Promise<void> {
   const { id, voucherId, userId } = order;
+  // It stays this user's purchase.
   const buyer = reason === 'user-has-another-order' ? await otherOrder(pool, order) : '';
   // `stock-short`: MySQL has no stock left, so Redis had too much. Another order of the user: Redis
   // had lost it with its unit, and the unit of this order now stands for it.
@@ -153,8 +154,8 @@ async function insertFailed(pool: Pool, order: Order, reason: string): Promise<v
   });
 }
 
-/** The user's other order, as the buyers' hash stores it: it stays this user's purchase. */
-async function otherOrder(
+/** The user's confirmed order, as the buyers' hash stores it: `id:request`; '' when none is. */
+export async function otherOrder(
   pool: Pool,
   { voucherId, userId }: Pick<Order, 'voucherId' | 'userId'>,
 ): Promise<string> {

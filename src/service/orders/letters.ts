@@ -7,7 +7,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connections, readEpoch } from '../connections/connections.ts';
 import { oneEpoch } from '../connections/known-epoch.ts';
-import { select } from '../connections/mysql.ts';
 import type { BucketCount, ShardKeys } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { isId, type Order } from '../domain.ts';
@@ -18,7 +17,7 @@ import type { OrderIds } from '../order-ids/order-ids.ts';
 import { openVouchers } from '../purchase/vouchers.ts';
 import { readLetter } from '../queues/shared/dead-letter.ts';
 import { fieldOf } from '../queues/shared/order-fields.ts';
-import { insertTombstone } from './dead-letters.ts';
+import { insertTombstone, otherOrder } from './dead-letters.ts';
 
 const discard = loadScript('sale/discard-letter');
 const replay = loadScript('sale/replay');
@@ -227,15 +226,10 @@ async function checkFailed(
 async function checkOtherOrder(
   connections: Connections,
   { id }: DeadLetter,
-  { voucherId, userId }: Buyer,
+  buyer: Buyer,
 ): Promise<void> {
-  const [other] = await select<{ id: string }>(
-    connections.mysql(),
-    'SELECT CAST(id AS CHAR) AS id FROM orders ' +
-      "WHERE voucher_id = ? AND user_id = ? AND status = 'confirmed'",
-    [voucherId, userId],
-  );
-  if (other) throw serviceError('REPLAY_USER_HAS_ORDER', id, userId, voucherId, other.id);
+  const [other] = (await otherOrder(connections.mysql(), buyer)).split(':');
+  if (other) throw serviceError('REPLAY_USER_HAS_ORDER', id, buyer.userId, buyer.voucherId, other);
 }
 
 /** Stock that came back is sold after two seconds at most; each further letter may add as many. */

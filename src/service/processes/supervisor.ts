@@ -9,7 +9,6 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { countRestart, countRestartsOf } from '../metrics/processes.ts';
 import { recordDeath } from '../trace/history.ts';
-import { SilentChildren } from './silent-children.ts';
 import { watch } from './watch.ts';
 
 interface Role {
@@ -54,7 +53,7 @@ const withMetrics =
  */
 export async function supervise(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   const children = new Set<Worker>();
-  const silent = new SilentChildren(log);
+  const silent = silentChildren(log);
 
   function start(role: Role, failures = 0): void {
     cluster.setupPrimary({
@@ -101,4 +100,33 @@ async function stopAll(
     log.error({ event: 'children-killed', count: children.size, withinMs });
   }
   timer.abort();
+}
+
+/**
+ * Looks of the primary, and not its time: after it stood still itself, what the children said
+ * meanwhile is read between two looks. There are four in PROGRESS_WITHIN_MS.
+ */
+const looksMax = 4;
+
+/** Each child tells that it runs; one that says nothing is killed. */
+function silentChildren(log: Logger) {
+  /** Since each child was heard. */
+  const looksOf = new Map<Worker, number>();
+  return {
+    /** From its first message on: until then it starts. */
+    listenTo(child: Worker): void {
+      child.on('message', () => looksOf.set(child, 0));
+      child.once('exit', () => looksOf.delete(child));
+    },
+    async look(): Promise<null> {
+      for (const [child, before] of looksOf) {
+        const looks = before + 1;
+        looksOf.set(child, looks);
+        if (looks < looksMax) continue;
+        log.error({ event: 'child-silent', pid: child.process.pid });
+        child.process.kill('SIGKILL');
+      }
+      return null;
+    },
+  };
 }

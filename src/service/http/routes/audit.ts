@@ -4,7 +4,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { isServiceError } from '../../errors.ts';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
-import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
+import { jsonAnswer, problem, problemAnswers, roleProblems } from '../problems.ts';
 import type { Service } from '../service.ts';
 import { requireRole } from '../tokens.ts';
 
@@ -42,13 +42,7 @@ export function auditRoutes({ log, auditOf, readToken }: Service): App {
     request: { params: z.object({ id: Id }) },
     responses: {
       200: jsonAnswer(AuditView, 'The audit of MySQL and Redis'),
-      ...problemAnswers(
-        'invalid-request',
-        'unauthenticated',
-        'forbidden',
-        'unknown-voucher',
-        'not-ready',
-      ),
+      ...problemAnswers(...roleProblems, 'unknown-voucher', 'not-ready'),
     },
   });
 

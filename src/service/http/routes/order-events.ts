@@ -8,7 +8,7 @@ import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
 import { FinalStates, findOrder, type OrderState } from '../../orders/find-order.ts';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
-import { problem, problemAnswers } from '../problems.ts';
+import { problem, problemAnswers, roleProblems } from '../problems.ts';
 import type { Service } from '../service.ts';
 import { type Claims, requireRole, type WithClaims } from '../tokens.ts';
 
@@ -43,14 +43,7 @@ const eventsRoute = (user: MiddlewareHandler<WithClaims>) =>
         content: { 'text/event-stream': { schema: Events } },
       },
       204: { description: 'The Last-Event-ID is the final state: there is nothing to wait for' },
-      ...problemAnswers(
-        'invalid-request',
-        'unauthenticated',
-        'forbidden',
-        'unknown-order',
-        'not-ready',
-        'too-many-streams',
-      ),
+      ...problemAnswers(...roleProblems, 'unknown-order', 'not-ready', 'too-many-streams'),
     },
   });
 

@@ -27,7 +27,7 @@ import {
   requestIdOfKey,
 } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
-import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
+import { jsonAnswer, problem, problemAnswers, roleProblems } from '../problems.ts';
 import type { Service } from '../service.ts';
 import { identify, requireRole, type WithClaims } from '../tokens.ts';
 import { isSaleOver, stockUnknown, tooManyTries, turnedAway } from './turned-away.ts';
@@ -76,9 +76,7 @@ export const purchaseAnswers = {
   201: jsonAnswer(OrderView, 'Sold and recorded'),
   202: jsonAnswer(OrderView, 'Sold and queued; a worker records it in MySQL'),
   ...problemAnswers(
-    'invalid-request',
-    'unauthenticated',
-    'forbidden',
+    ...roleProblems,
     'unknown-voucher',
     'too-many-requests',
     'overloaded',
@@ -119,13 +117,7 @@ const showRoute = (user: MiddlewareHandler<WithClaims>) =>
     request: { params: z.object({ id: Id }) },
     responses: {
       200: jsonAnswer(OrderView, 'The state of the order'),
-      ...problemAnswers(
-        'invalid-request',
-        'unauthenticated',
-        'forbidden',
-        'unknown-order',
-        'not-ready',
-      ),
+      ...problemAnswers(...roleProblems, 'unknown-order', 'not-ready'),
     },
   });
 

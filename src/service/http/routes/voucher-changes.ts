@@ -8,7 +8,7 @@ import { changesOf, changesPerPage, type VoucherChange } from '../../orders/chan
 import { changeSale, type VoucherEdit } from '../../orders/voucher-changes.ts';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
-import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
+import { jsonAnswer, problem, problemAnswers, roleProblems } from '../problems.ts';
 import type { Service } from '../service.ts';
 import { requireRole, type WithClaims } from '../tokens.ts';
 import { anyJsonType, Stock, smallBody, Time, Title } from '../voucher-schemas.ts';
@@ -58,7 +58,6 @@ const ChangeNumber = z
   .string()
   .regex(/^(0|[1-9]\d{0,8})$/)
   .openapi({ description: 'The number of a change', example: '100' });
-const operatorsOnly = ['unauthenticated', 'forbidden'] as const;
 
 const changeVoucherRoute = (operator: MiddlewareHandler<WithClaims>) =>
   createRoute({
@@ -79,8 +78,7 @@ const changeVoucherRoute = (operator: MiddlewareHandler<WithClaims>) =>
     responses: {
       200: jsonAnswer(ChangeView, 'The sale is changed'),
       ...problemAnswers(
-        ...operatorsOnly,
-        'invalid-request',
+        ...roleProblems,
         'unknown-voucher',
         'stock-below-sold',
         'ended',
@@ -109,7 +107,7 @@ const listChangesRoute = (operator: MiddlewareHandler<WithClaims>) =>
     request: { params, query: z.object({ after: ChangeNumber.optional() }) },
     responses: {
       200: jsonAnswer(z.array(ChangeView), 'The journal of the voucher'),
-      ...problemAnswers(...operatorsOnly, 'invalid-request', 'unknown-voucher', 'not-ready'),
+      ...problemAnswers(...roleProblems, 'unknown-voucher', 'not-ready'),
     },
   });
 

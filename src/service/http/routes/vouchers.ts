@@ -10,7 +10,7 @@ import { isFinalRung } from '../../orders/reconcile/read-sales.ts';
 import { type NewVoucher as CreateVoucher, pageSize } from '../../purchase/vouchers.ts';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
-import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
+import { jsonAnswer, problem, problemAnswers, roleProblems } from '../problems.ts';
 import { type Service, stockLeftNow } from '../service.ts';
 import { requireRole, type WithClaims } from '../tokens.ts';
 import {
@@ -144,9 +144,7 @@ const createVoucherRoute = (operator: MiddlewareHandler<WithClaims>, config: Con
     responses: {
       201: jsonAnswer(VoucherView, 'On sale'),
       ...problemAnswers(
-        'invalid-request',
-        'unauthenticated',
-        'forbidden',
+        ...roleProblems,
         'body-too-large',
         'unsupported-media-type',
         'not-ready',

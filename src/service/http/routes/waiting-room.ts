@@ -3,7 +3,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import { Id } from '../ids.ts';
 import { type App, routes } from '../openapi.ts';
-import { jsonAnswer, problem, problemAnswers } from '../problems.ts';
+import { jsonAnswer, problem, problemAnswers, roleProblems } from '../problems.ts';
 import type { Service } from '../service.ts';
 import { requireRole, type WithClaims } from '../tokens.ts';
 import { Time } from '../voucher-schemas.ts';
@@ -42,9 +42,7 @@ const takePlaceRoute = (user: MiddlewareHandler<WithClaims>) =>
     responses: {
       200: jsonAnswer(PlaceView, 'The place, with the pass when it is its turn'),
       ...problemAnswers(
-        'invalid-request',
-        'unauthenticated',
-        'forbidden',
+        ...roleProblems,
         'unknown-voucher',
         'no-waiting-room',
         'sold-out',

@@ -5,13 +5,11 @@
  */
 
 import type { Connections } from '../../connections/connections.ts';
-import { oneEpoch } from '../../connections/known-epoch.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Order, reopensAfterMs } from '../../domain.ts';
 import { serviceError } from '../../errors.ts';
-import { BucketTransfers, NotComparable } from '../../inventory/shared/bucket-transfers.ts';
-import { correctBucketStock } from '../bucket-stock.ts';
+import { correctBucketStock, finishTransfers } from '../bucket-stock.ts';
 import { giveBackFailed } from '../dead-letters.ts';
 import type { Difference, InStream, Terms } from './differences.ts';
 import { compare, type ReconciledVoucher, type Reconciliation } from './reconcile.ts';
@@ -41,7 +39,7 @@ export async function repair(connections: Connections, voucherId?: string): Prom
   const repaired: RepairStep[][] = [];
   let { reconciliation: found, epoch } = await compare(connections, voucherId);
   for (const voucher of found.vouchers)
-    repaired.push(await finishTransfers(connections, voucher, epoch));
+    repaired.push(await transfersFinished(connections, voucher, epoch));
   for (let times = 1; times <= repairsMax && found.verdict === 'inconsistent'; times++) {
     const before = repaired.flat().length;
     for (const voucher of found.vouchers)
@@ -52,18 +50,14 @@ export async function repair(connections: Connections, voucherId?: string): Prom
   return { after: found, repaired: repaired.flat() };
 }
 
-/** Those that a process left half-way. @throws DATA_CHANGED */
-async function finishTransfers(
+/** Of the transfers between buckets that a process left half-way. @throws DATA_CHANGED */
+async function transfersFinished(
   connections: Connections,
   { voucherId, buckets }: Repairable,
   epoch: string,
 ): Promise<RepairStep[]> {
   if (buckets === undefined) return [];
-  const { saleKeys } = connections;
-  const transfers = new BucketTransfers(connections.redis('admin'), saleKeys, oneEpoch(epoch));
-  const finished = await transfers.finishAll(voucherId, buckets).catch((error: unknown) => {
-    throw error instanceof NotComparable ? serviceError('DATA_CHANGED', epoch) : error;
-  });
+  const finished = await finishTransfers({ connections, epoch, voucherId, buckets });
   if (finished === 0) return [];
   return [{ voucherId, text: `${finished} transfers between buckets were finished` }];
 }
