@@ -53,12 +53,7 @@ const mutualExclusion: readonly Row[] = [
   ],
   [
     'lets sections of different resources overlap',
-    lockFacts(
-      '1 A 7 granted one',
-      '2 B 7 granted two',
-      '3 A 7 releasing one',
-      '4 B 7 releasing two',
-    ),
+    lockFacts('1 A 7 granted one, 2 B 7 granted two, 3 A 7 releasing one, 4 B 7 releasing two'),
     held,
   ],
   [
@@ -69,34 +64,31 @@ const mutualExclusion: readonly Row[] = [
   [
     'holds when fences grow with every grant, and from write to write',
     lockFacts(
-      ...['1 A 7 granted seat 9', '2 A 7 committed', '3 A 7 releasing seat'],
-      ...['4 B 7 granted seat 10', '5 B 7 committed', '6 B 7 releasing seat'],
-      ...['7 C 8 granted stand 1', '8 C 8 releasing stand'],
+      '1 A 7 granted seat 9, 2 A 7 committed, 3 A 7 releasing seat, 4 B 7 granted seat 10',
+      '5 B 7 committed, 6 B 7 releasing seat, 7 C 8 granted stand 1, 8 C 8 releasing stand',
     ),
     held,
   ],
   [
     'lets an owner that acquires its lock again share its fence',
     lockFacts(
-      ...['1 A 7 granted seat 4', '2 A 7 granted seat 4'],
-      ...['3 A 7 releasing seat', '4 A 7 releasing seat'],
+      '1 A 7 granted seat 4, 2 A 7 granted seat 4, 3 A 7 releasing seat, 4 A 7 releasing seat',
     ),
     held,
   ],
   [
     'finds a fence that is not larger than an earlier one, as from a counter that was lost',
     lockFacts(
-      ...['1 A 7 granted seat 10', '2 A 7 releasing seat'],
-      ...['3 B 7 granted seat 9', '4 B 7 releasing seat'],
-      ...['5 C 7 granted seat 10', '6 C 7 releasing seat'],
+      '1 A 7 granted seat 10, 2 A 7 releasing seat, 3 B 7 granted seat 9, 4 B 7 releasing seat',
+      '5 C 7 granted seat 10, 6 C 7 releasing seat',
     ),
     violated(2, 'seat: order B was granted the fence 9 after order A was granted the fence 10'),
   ],
   [
     'finds a write with an old fence, also when its section was over',
     lockFacts(
-      ...['1 A 7 granted seat 9', '2 A 7 releasing seat'],
-      ...['3 B 7 granted seat 10', '4 B 7 committed', '5 B 7 releasing seat', '6 A 7 committed'],
+      '1 A 7 granted seat 9, 2 A 7 releasing seat, 3 B 7 granted seat 10, 4 B 7 committed',
+      '5 B 7 releasing seat, 6 A 7 committed',
     ),
     violated(1, 'seat: order A wrote with the fence 9 after order B wrote with the fence 10'),
   ],
@@ -128,11 +120,7 @@ const mutualExclusion: readonly Row[] = [
   [
     'compares with the owner that is inside longest, and not with the last one alone',
     lockFacts(
-      '1 A 7 granted',
-      '2 B 7 granted',
-      '3 B 7 releasing',
-      '4 C 7 granted',
-      '5 C 7 releasing',
+      '1 A 7 granted, 2 B 7 granted, 3 B 7 releasing, 4 C 7 granted, 5 C 7 releasing',
       '9 A 7 releasing',
     ),
     violated(2, 'order B', 'order B'),
@@ -144,23 +132,13 @@ const mutualExclusion: readonly Row[] = [
   ],
   [
     'ends a section of a re-entrant lock with its last release',
-    lockFacts(
-      '1 A 7 granted',
-      '2 A 7 granted',
-      '3 A 7 releasing',
-      '4 B 7 granted',
-      '5 A 7 releasing',
-    ),
+    lockFacts('1 A 7 granted, 2 A 7 granted, 3 A 7 releasing, 4 B 7 granted, 5 A 7 releasing'),
     violated(1, 'user 7 on api-1 from 0.0 ms to 4.0 ms (order A)'),
   ],
   [
     'puts sections in the order of their grants, when the requests came in another order',
     lockFacts(
-      '1 A 7 requested',
-      '2 B 7 requested',
-      '3 B 7 granted',
-      '4 B 7 releasing',
-      '5 A 7 granted',
+      '1 A 7 requested, 2 B 7 requested, 3 B 7 granted, 4 B 7 releasing, 5 A 7 granted',
       '6 A 7 releasing',
     ),
     held,
@@ -221,11 +199,7 @@ const progress: readonly Row[] = [
   [
     'finds a denial beside a lock that has been free for 500 ms',
     lockFacts(
-      '0 A 7 granted',
-      '20 B 8 requested',
-      '90 A 7 releasing',
-      '100 A 7 released',
-      '600 B 8 denied',
+      '0 A 7 granted, 20 B 8 requested, 90 A 7 releasing, 100 A 7 released, 600 B 8 denied',
     ),
     violated(1, 'user 8 was refused as busy although no other purchase was using the lock'),
   ],
@@ -252,22 +226,14 @@ const progress: readonly Row[] = [
   [
     'does not count the time for which a waiter was paused',
     lockFacts(
-      '0 A 7 granted',
-      '20 B 8 requested',
-      '100 A 7 released',
-      '900 B 8 resumed',
-      '1200 B 8 granted',
+      '0 A 7 granted, 20 B 8 requested, 100 A 7 released, 900 B 8 resumed, 1200 B 8 granted',
     ),
     held,
   ],
   [
     'counts from the answer to the release, and not from its call',
     lockFacts(
-      '0 A 7 granted',
-      '20 B 8 requested',
-      '50 A 7 releasing',
-      '300 A 7 released',
-      '700 B 8 denied',
+      '0 A 7 granted, 20 B 8 requested, 50 A 7 releasing, 300 A 7 released, 700 B 8 denied',
     ),
     held,
   ],
@@ -279,22 +245,14 @@ const progress: readonly Row[] = [
   [
     'holds when another order held the lock at the denial',
     lockFacts(
-      '0 A 7 granted',
-      '20 B 8 requested',
-      '2020 B 8 denied',
-      '2100 A 7 releasing',
-      '2101 A 7 released',
+      '0 A 7 granted, 20 B 8 requested, 2020 B 8 denied, 2100 A 7 releasing, 2101 A 7 released',
     ),
     held,
   ],
   [
     'holds when the owner at the denial acquired the lock after others had released it',
     lockFacts(
-      '0 A 7 granted',
-      '20 B 8 requested',
-      '30 A 7 released',
-      '1900 C 9 granted',
-      '2020 B 8 denied',
+      '0 A 7 granted, 20 B 8 requested, 30 A 7 released, 1900 C 9 granted, 2020 B 8 denied',
       '2100 C 9 released',
     ),
     held,
@@ -312,8 +270,8 @@ const progress: readonly Row[] = [
   [
     'finds a refusal at once of a lock that was free since it was requested',
     lockFacts(
-      ...['0 A 7 requested', '1 A 7 granted', '1000 A 7 releasing', '1001 A 7 released'],
-      ...['1002 B 8 requested', '1003 B 8 denied'],
+      '0 A 7 requested, 1 A 7 granted, 1000 A 7 releasing, 1001 A 7 released, 1002 B 8 requested',
+      '1003 B 8 denied',
     ),
     violated(1, 'user 8 was refused as busy although no other purchase was using the lock'),
   ],
@@ -339,8 +297,7 @@ const progress: readonly Row[] = [
   [
     'finds a lost wake-up of a waiter that was paused while the lock was released',
     lockFacts(
-      ...['0 A 7 granted', '20 B 8 requested', '100 A 7 released'],
-      ...['900 B 8 resumed', '2900 B 8 granted'],
+      '0 A 7 granted, 20 B 8 requested, 100 A 7 released, 900 B 8 resumed, 2900 B 8 granted',
     ),
     violated(1, 'user 8 got the lock 2000 ms after it was free'),
   ],
@@ -357,33 +314,21 @@ const progress: readonly Row[] = [
   [
     'does not count the section of the order that is denied: it waits for itself',
     lockFacts(
-      '0 A 7 requested',
-      '1 A 7 granted',
-      '2 A 7 requested',
-      '2002 A 7 denied',
-      '2003 A 7 refused busy',
+      '0 A 7 requested, 1 A 7 granted, 2 A 7 requested, 2002 A 7 denied, 2003 A 7 refused busy',
     ),
     violated(1, 'user 7'),
   ],
   [
     'measures the wait from the last request of the order, and not from its first',
     lockFacts(
-      '0 A 7 requested',
-      '1 A 7 granted',
-      '3000 A 7 requested',
-      '3100 A 7 denied',
-      '3200 A 7 releasing',
+      '0 A 7 requested, 1 A 7 granted, 3000 A 7 requested, 3100 A 7 denied, 3200 A 7 releasing',
     ),
     held,
   ],
   [
     'counts from the latest release, also when that section began first',
     lockFacts(
-      '0 A 7 granted',
-      '5 B 8 granted',
-      '20 C 9 requested',
-      '1000 B 8 released',
-      '1900 A 7 died',
+      '0 A 7 granted, 5 B 8 granted, 20 C 9 requested, 1000 B 8 released, 1900 A 7 died',
       '2002 C 9 denied',
     ),
     held,
@@ -391,11 +336,7 @@ const progress: readonly Row[] = [
   [
     'counts every denial',
     lockFacts(
-      '0 A 7 granted',
-      '10 A 7 died',
-      '20 B 8 requested',
-      '30 C 9 requested',
-      '2020 B 8 denied',
+      '0 A 7 granted, 10 A 7 died, 20 B 8 requested, 30 C 9 requested, 2020 B 8 denied',
       '2030 C 9 denied',
     ),
     violated(2, 'user 8'),
@@ -988,8 +929,8 @@ describe('the audit as a whole', () => {
       { ...timed(alreadyOrdered('1', 'a'), 12, 13), requestId: 'again' },
     ];
     const events = history(
-      ...['0 a 1 requested', '1 a 1 granted', '2 a 1 accepted', '3 a 1 releasing'],
-      ...['4 b 2 requested', '5 b 2 granted', '6 b 2 accepted', '7 b 2 releasing'],
+      '0 a 1 requested, 1 a 1 granted, 2 a 1 accepted, 3 a 1 releasing, 4 b 2 requested',
+      '5 b 2 granted, 6 b 2 accepted, 7 b 2 releasing',
     );
     const sale = facts({ attempts, history: events });
     expect(audit(sale)).toMatchObject({ verdict: 'held', skipped: [] });

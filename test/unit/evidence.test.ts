@@ -36,8 +36,8 @@ describe('the proof', () => {
       {
         ...{ orders: [row('A', '7'), row('B', '7'), row('C', '8')], stock: 0 },
         history: history(
-          ...['0 A 7 after-check', '1 C 8 after-check', '2 B 7 after-check'],
-          ...['3 B 7 before-commit', '4 C 8 accepted', '5 A 7 accepted', '6 B 7 accepted'],
+          '0 A 7 after-check, 1 C 8 after-check, 2 B 7 after-check, 3 B 7 before-commit',
+          '4 C 8 accepted, 5 A 7 accepted, 6 B 7 accepted',
         ),
       },
       'one-order-per-user: A after-check, B after-check, A accepted, B accepted, row A, row B',
@@ -54,8 +54,8 @@ describe('the proof', () => {
       {
         ...{ orders: threeOrders, stock: 1 },
         history: history(
-          ...['0 A 1 after-check', '1 A 1 accepted', '2 B 2 after-check'],
-          ...['3 C 3 after-check', '4 B 2 accepted', '5 C 3 accepted'],
+          '0 A 1 after-check, 1 A 1 accepted, 2 B 2 after-check, 3 C 3 after-check, 4 B 2 accepted',
+          '5 C 3 accepted',
         ),
       },
       'no-oversell: B after-check, C after-check, B accepted, C accepted, row B, row C',
@@ -64,8 +64,8 @@ describe('the proof', () => {
       {
         ...{ orders: [row('B', '2')], stock: 1, locked: false },
         history: history(
-          ...['0 A 1 granted', '1 A 1 stock-taken', '2 B 2 granted', '3 B 2 stock-taken'],
-          ...['4 B 2 accepted', '5 B 2 releasing', '6 A 1 died'],
+          '0 A 1 granted, 1 A 1 stock-taken, 2 B 2 granted, 3 B 2 stock-taken, 4 B 2 accepted',
+          '5 B 2 releasing, 6 A 1 died',
         ),
       },
       'no-oversell: A stock-taken, A died',

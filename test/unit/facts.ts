@@ -101,11 +101,12 @@ const isOneOf = <Name extends string>(names: readonly Name[], name: string): nam
   names.some((known) => known === name);
 
 /**
- * A history, one event in a line. `10 A 7 granted seat 5`: order A of user 7 was granted the lock
- * on `seat` 10 ms after the start, with the fence 5. The resource is `lock` when it is missing. An
- * answer may have a reason there: `11 A 7 refused busy`.
+ * A history, its events with commas between them. `10 A 7 granted seat 5`: order A of user 7 was
+ * granted the lock on `seat` 10 ms after the start, with the fence 5. The resource is `lock` when
+ * it is missing. An answer may have a reason there: `11 A 7 refused busy`.
  */
-export const history = (...lines: string[]): HistoryEvent[] => lines.map(eventOf);
+export const history = (...lines: string[]): HistoryEvent[] =>
+  lines.flatMap((line) => line.split(', ')).map(eventOf);
 
 function eventOf(line: string): HistoryEvent {
   const [ms = '', orderId = '', userId = '', name = '', last, fence] = line.split(' ');

@@ -23,6 +23,7 @@ import {
   salePlaceOf,
   selectOrders,
   stockInRedis,
+  voucherFacts,
 } from './collect.ts';
 import { type Facts, type OrderRow, usersWithSeveralOrders } from './facts.ts';
 
@@ -116,14 +117,10 @@ export async function collectInParts(
   return snapshot(connections.mysql(), async (db) => {
     const numbers = await numbersOf(db, voucherId);
     if (!numbers) return false;
-    const { initialStock, createdAt } = numbers;
     const buyers = await buyersIn(redis, place);
     const isRemoved = isRemovedSale(numbers, { stock, buyers, queued });
-    const { onePerUser, lock, queue } = place.rung;
-    const voucher = {
-      ...{ voucherId, rung: numbers.rung, onePerUser, initialStock },
-      ...{ createdAt: createdAt.toISOString(), locked: lock !== undefined },
-    };
+    const { queue } = place.rung;
+    const voucher = voucherFacts(voucherId, numbers);
     const hasRedis = !isRemoved && (queue !== undefined || stock !== null);
     const units = await unitsOfSale(db, voucherId);
     const reading = {
@@ -224,24 +221,17 @@ const pairsOf = (fields: readonly string[]): Map<string, string> =>
   );
 
 async function withoutOrders(
-  reading: Reading,
+  { db, place }: Reading,
   buyers: Map<string, string>,
 ): Promise<Map<string, string>> {
-  const known = await usersWithOrders(reading, [...buyers.keys()]);
-  return new Map([...buyers].filter(([user]) => !known.has(user)));
-}
-
-async function usersWithOrders(
-  { db, place }: Reading,
-  users: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (users.length === 0) return new Set();
+  if (buyers.size === 0) return buyers;
   const [rows] = await db.query<(RowDataPacket & { userId: string })[]>(
     `SELECT DISTINCT CAST(user_id AS CHAR) AS userId FROM orders
      WHERE voucher_id = ? AND user_id IN (?)`,
-    [place.voucherId, users],
+    [place.voucherId, [...buyers.keys()]],
   );
-  return new Set(rows.map(({ userId }) => userId));
+  const known = new Set(rows.map(({ userId }) => userId));
+  return new Map([...buyers].filter(([user]) => !known.has(user)));
 }
 
 /** A sale of these orders alone. */

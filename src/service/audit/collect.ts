@@ -34,23 +34,31 @@ export async function collectFacts(
   const inMysql = await collectMysql(connections.mysql(), voucherId);
   const after = await counts(redis, place);
   if (!inMysql) return null;
-  const { rung, initialStock, stock, orders, units, stocks } = inMysql;
-  const { onePerUser, lock, queue } = rungNamed(rung);
+  const { stock, orders, units, stocks } = inMysql;
   const facts = {
-    ...{ voucherId, rung, onePerUser, initialStock },
-    createdAt: inMysql.createdAt.toISOString(),
-    locked: lock !== undefined,
+    ...voucherFacts(voucherId, inMysql),
     mysql: { stock, orders, ...soldByUnit(units) },
     ...(stocks.length > 0 && { stocks }),
   };
   const isMoving = before !== after || isChanging(inMysql);
   if (isRemovedSale(inMysql, { ...inRedis, buyers: Object.keys(inRedis.buyers).length }))
     return facts;
-  if (queue) return { ...facts, redis: { ...inRedis, isMoving } };
+  if (place.rung.queue) return { ...facts, redis: { ...inRedis, isMoving } };
   // A rung without a queue may keep its stock in Redis, and its buyers in MySQL only.
   const { stock: stockLeft, queued } = inRedis;
   if (stockLeft === null) return facts;
   return { ...facts, redis: { stock: stockLeft, queued, isMoving } };
+}
+
+/** The facts that every part of a sale has. */
+export function voucherFacts(
+  voucherId: string,
+  { rung, initialStock, createdAt }: NumbersInMysql,
+): Omit<Facts, 'mysql'> {
+  const { onePerUser, lock } = rungNamed(rung);
+  const isLocked = lock !== undefined;
+  const created = createdAt.toISOString();
+  return { voucherId, rung, onePerUser, initialStock, createdAt: created, locked: isLocked };
 }
 
 /** The keys of a sale that is over may be deleted: then Redis says nothing about it. */

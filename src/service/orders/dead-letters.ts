@@ -177,38 +177,25 @@ const keptSeconds = 86_400;
  * counts would not do: an outage makes many, and then the first refusal after it would be the
  * last.
  */
-export class Refusals {
-  readonly #redis: Redis;
-  readonly #saleKeys: SaleKeys;
-
-  constructor(redis: Redis, saleKeys: SaleKeys) {
-    this.#redis = redis;
-    this.#saleKeys = saleKeys;
-  }
-
-  /** @returns how many there are now. */
-  async add({ id, voucherId }: Order): Promise<number> {
-    const { refusals } = this.#saleKeys.of(voucherId);
-    const counting = this.#redis.multi().hincrby(refusals, id, 1);
-    const [count] = throwFirst(await counting.expire(refusals, keptSeconds).exec());
-    return Number(count);
-  }
-
-  /**
-   * For orders that are settled. Nearly always there is no count at all: then it is one question
-   * for each shard.
-   */
-  async forget(orders: readonly Order[]): Promise<void> {
-    const ids = new Map<string, string[]>();
-    for (const { id, voucherId } of orders) {
-      const { refusals } = this.#saleKeys.of(voucherId);
-      const own = ids.get(refusals) ?? [];
-      own.push(id);
-      ids.set(refusals, own);
-    }
-    const forgetIn = async ([refusals, own]: [string, string[]]) => {
-      if ((await this.#redis.exists(refusals)) === 1) await this.#redis.hdel(refusals, ...own);
-    };
-    await Promise.all([...ids].map(forgetIn));
-  }
+export function refusalCounts(redis: Redis, saleKeys: SaleKeys) {
+  const keyOf = ({ voucherId }: Order): string => saleKeys.of(voucherId).refusals;
+  return {
+    /** @returns how many there are now. */
+    async add(order: Order): Promise<number> {
+      const key = keyOf(order);
+      const counting = redis.multi().hincrby(key, order.id, 1);
+      const [count] = throwFirst(await counting.expire(key, keptSeconds).exec());
+      return Number(count);
+    },
+    /**
+     * For orders that are settled. Nearly always there is no count at all: then it is one question
+     * for each shard.
+     */
+    async forget(orders: readonly Order[]): Promise<void> {
+      const forgetIn = async ([key, own]: [string, Order[]]) => {
+        if ((await redis.exists(key)) === 1) await redis.hdel(key, ...own.map(({ id }) => id));
+      };
+      await Promise.all([...Map.groupBy(orders, keyOf)].map(forgetIn));
+    },
+  };
 }

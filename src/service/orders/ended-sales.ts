@@ -46,14 +46,14 @@ export async function removeEndedSales(
   const { ofMysql, ofRedis, isRebuilding } = await epochsOf(connections);
   if (isRebuilding || ofRedis !== ofMysql) throw serviceError('REBUILD_UNFINISHED');
   const endedBefore = new Date(Date.now() - days * dayMs);
-  const notes = new Notes(connections.redis('admin'));
+  const isNoted = notesOf(connections.redis('admin'));
   const ended = { removed: [] as string[], waiting: [] as string[] };
   let page: readonly EndedVoucher[];
   let after = '0';
   do {
     page = await endedVouchers(connections.mysql(), endedBefore, after);
     for (const sale of await present(connections, page))
-      ended[await removeSale(connections, notes, sale)].push(sale.id);
+      ended[await removeSale(connections, isNoted, sale)].push(sale.id);
     after = page.at(-1)?.id ?? after;
   } while (page.length === pageSize);
   return ended;
@@ -121,12 +121,12 @@ async function present(
 
 async function removeSale(
   connections: Connections,
-  notes: Notes,
+  isNoted: ReturnType<typeof notesOf>,
   { id, endMs, places }: PresentSale,
 ): Promise<'removed' | 'waiting'> {
   const redis = connections.redis('admin');
   for (const place of places) {
-    const isQueued = (await hasOlderEntry(redis, place, endMs)) || (await notes.name(place, id));
+    const isQueued = (await hasOlderEntry(redis, place, endMs)) || (await isNoted(place, id));
     if (isQueued) return 'waiting';
   }
   if (!(await areRecorded(connections, id, places))) return 'waiting';
@@ -143,25 +143,21 @@ async function hasOlderEntry(redis: Redis, { orders }: ShardKeys, endMs: number)
   return oldest !== undefined && Number(oldest[0].split('-')[0]) <= endMs;
 }
 
-/** The notes of queued orders: each shard's are read once. A replayed order is noted too. */
-class Notes {
-  readonly #redis: Redis;
-  readonly #vouchers = new Map<string, Promise<ReadonlySet<string>>>();
-
-  constructor(redis: Redis) {
-    this.#redis = redis;
-  }
-
-  async name({ queued }: ShardKeys, voucherId: string): Promise<boolean> {
-    const read = this.#vouchers.get(queued) ?? this.#read(queued);
-    this.#vouchers.set(queued, read);
-    return (await read).has(voucherId);
-  }
-
-  async #read(queued: string): Promise<ReadonlySet<string>> {
-    const notes = await scanHash(this.#redis, queued);
+/**
+ * Whether a queued order of a voucher is noted; a replayed order is noted too. The notes of each
+ * shard are read once.
+ */
+function notesOf(redis: Redis) {
+  const vouchers = new Map<string, Promise<ReadonlySet<string>>>();
+  const read = async (queued: string): Promise<ReadonlySet<string>> => {
+    const notes = await scanHash(redis, queued);
     return new Set(notes.map(([, note]) => note.split(':')[0] ?? ''));
-  }
+  };
+  return async ({ queued }: ShardKeys, voucherId: string): Promise<boolean> => {
+    const noted = vouchers.get(queued) ?? read(queued);
+    vouchers.set(queued, noted);
+    return (await noted).has(voucherId);
+  };
 }
 
 /** Every buyer has an order in MySQL: otherwise Redis may have the only copy of one. */

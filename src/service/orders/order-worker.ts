@@ -17,7 +17,12 @@ import type { Delivery, Hooks, OrderQueue, Poison } from '../queues/order-queue.
 import { checkpointEach } from '../trace/checkpoints.ts';
 import { record } from '../trace/history.ts';
 import { traceDeadLetter, traceRecording } from '../trace/traces.ts';
-import { type DeadLetterReason, deadLetter, deadLetterPoison, Refusals } from './dead-letters.ts';
+import {
+  type DeadLetterReason,
+  deadLetter,
+  deadLetterPoison,
+  refusalCounts,
+} from './dead-letters.ts';
 import { inEachEpoch, type OnWait } from './epoch-runs.ts';
 import {
   findRecorded,
@@ -31,7 +36,7 @@ const refusalsMax = 5;
 
 interface Worker {
   readonly records: Records;
-  readonly refusals: Refusals;
+  readonly refusals: ReturnType<typeof refusalCounts>;
   readonly redis: Redis;
   readonly saleKeys: SaleKeys;
   readonly log: Logger;
@@ -76,7 +81,7 @@ async function workUntil(
   const redis = connections.redis('admin');
   const worker = {
     records: { pool: connections.mysql(), vouchers: openVouchers(connections), epoch },
-    refusals: new Refusals(redis, saleKeys),
+    refusals: refusalCounts(redis, saleKeys),
     ...{ redis, saleKeys, log, onFull },
   };
   const limitMs = connections.config.BATCH_LIMIT_MS;

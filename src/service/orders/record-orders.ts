@@ -36,16 +36,14 @@ export async function recordBatch(
   orders: readonly Order[],
 ): Promise<void> {
   const railed = await voucherRails(vouchers, orders);
-  const perVoucher = new Map<string, number>();
-  for (const { voucherId } of orders)
-    perVoucher.set(voucherId, (perVoucher.get(voucherId) ?? 0) + 1);
+  const perVoucher = Map.groupBy(orders, ({ voucherId }) => voucherId);
   // Every batch updates vouchers in the same order, so that two batches cannot deadlock.
   const sorted = [...perVoucher].sort(([a], [b]) => (a < b ? -1 : 1));
   await transaction(pool, 'READ COMMITTED', async (db) => {
     if (epoch !== '') await stayInEpoch(db, epoch);
     await insert(db, orders, railed);
-    for (const [voucherId, count] of sorted)
-      await takeStock(db, voucherId, count, railed.has(voucherId));
+    for (const [voucherId, { length }] of sorted)
+      await takeStock(db, voucherId, length, railed.has(voucherId));
     await checkpointEach('recording', orders);
   });
 }

@@ -89,7 +89,7 @@ export const inFlight = ({ inStream, inMysql }: SalePart): InStream[] =>
   inStream.filter(({ order }) => inMysql.get(order.id)?.status !== 'confirmed');
 
 export const identities = ['stock', 'buyers', 'status', 'change'] as const;
-export type Identity = (typeof identities)[number];
+type Identity = (typeof identities)[number];
 
 export type Difference = { readonly identity: Identity; readonly text: string } & (
   | { readonly kind: 'sale-missing' | 'stock-of-mysql' | 'change-of-mysql' }
