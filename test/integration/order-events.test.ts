@@ -125,7 +125,8 @@ test('an order that fails ends its stream with the reason', async () => {
   const { connections, order, stream } = await waiting();
   const { saleKeys } = connections;
   const death = { reason: 'undeliverable', deliveries: 5 } as const;
-  await deadLetter(connections.mysql(), connections.redis('admin'), saleKeys, order, death);
+  const stores = { pool: connections.mysql(), redis: connections.redis('admin'), saleKeys };
+  await deadLetter(stores, order, death);
   await leaveQueue(connections, [order]);
   await ends(stream, ['queued', 'failed']);
   expect(stream.text()).toContain('"reason":"undeliverable"');

@@ -233,7 +233,8 @@ export class OwnSale {
   /** As the worker does at the fifth refusal. */
   deadLetter(order: Order): Promise<void> {
     const death = { reason: 'undeliverable', deliveries: 5 } as const;
-    return deadLetter(this.pool, this.redis, this.connections.saleKeys, order, death);
+    const { pool, redis, connections } = this;
+    return deadLetter({ pool, redis, saleKeys: connections.saleKeys }, order, death);
   }
 
   /** The whole Redis. The process knows the new epoch, and nothing else any more. */

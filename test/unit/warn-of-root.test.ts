@@ -1,7 +1,7 @@
 /** A service that strangers can reach, and that runs as root. */
 import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
-import { warnOfRoot } from '../../src/service/processes/warn-of-root.ts';
+import { warnOfRoot } from '../../src/service/processes/open-process.ts';
 
 function warnings(HOST: string, user: number): string[] {
   const events: string[] = [];

@@ -9,10 +9,9 @@ import { agreeOnCommits, agreeOnDurability, warnOfPromotion } from '../connectio
 import { agreeOnEpoch } from '../connections/epoch.ts';
 import { migrate } from '../connections/schema.ts';
 import { serveMetrics } from '../metrics/registry.ts';
-import { endOnceOverdue, openLog, stopSignal } from '../processes/open-process.ts';
+import { endOnceOverdue, openLog, stopSignal, warnOfRoot } from '../processes/open-process.ts';
 import { childGraceMs, supervise } from '../processes/supervisor.ts';
 import { compareStores, onceStoresAnswer } from '../processes/wait-for-stores.ts';
-import { warnOfRoot } from '../processes/warn-of-root.ts';
 import { keepHistory } from '../trace/history.ts';
 
 const config = readConfig();

@@ -34,18 +34,17 @@ const reopens = String(reopensAfterMs);
  * at any point.
  */
 export async function deadLetter(
-  pool: Pool,
-  redis: Redis,
-  saleKeys: SaleKeys,
+  stores: Stores,
   order: Order,
   { reason, deliveries }: Death,
 ): Promise<void> {
+  const { pool } = stores;
   if (reason !== 'id-belongs-to-another-order') {
     const isFailed = await insertTombstone(pool, order, reason);
     if (!isFailed) return;
   }
   const letter = [order.requestId, String(deliveries)];
-  await undoPurchase({ pool, redis, saleKeys }, order, reason, letter);
+  await undoPurchase(stores, order, reason, letter);
 }
 
 /**
@@ -54,9 +53,7 @@ export async function deadLetter(
  * queue moves the entry to the dead letters itself.
  */
 export async function deadLetterPoison(
-  pool: Pool,
-  redis: Redis,
-  saleKeys: SaleKeys,
+  stores: Stores,
   { orderId: id, noted }: Poison,
 ): Promise<void> {
   if (id === undefined || !noted) return; // Nothing shows that stock was taken for it.
@@ -65,21 +62,21 @@ export async function deadLetterPoison(
   // Under another id, MySQL can never have this order: it needs no tombstone.
   if (isId(id)) {
     const order = { id, voucherId, userId: isId(userId) ? userId : nobody, requestId: '' };
-    if (!(await insertTombstone(pool, order, 'malformed'))) return;
+    if (!(await insertTombstone(stores.pool, order, 'malformed'))) return;
   }
-  await undoPurchase({ pool, redis, saleKeys }, { id, voucherId, userId }, '');
+  await undoPurchase(stores, { id, voucherId, userId }, '');
 }
 
 /** For an order whose failed row MySQL has, when nobody gave it back after that. */
 export async function giveBackFailed(connections: Connections, order: Order): Promise<void> {
   const [pool, redis] = [connections.mysql(), connections.redis('admin')];
+  const { saleKeys } = connections;
   const [row] = await select<{ reason: DeadLetterReason | null }>(
     pool,
     "SELECT reason FROM orders WHERE id = ? AND status = 'failed'",
     [order.id],
   );
-  if (row)
-    await undoPurchase({ pool, redis, saleKeys: connections.saleKeys }, order, row.reason ?? '');
+  if (row) await undoPurchase({ pool, redis, saleKeys }, order, row.reason ?? '');
 }
 
 interface Stores {

@@ -241,12 +241,12 @@ async function settleOne(worker: Worker, { order, attempt }: Delivery): Promise<
 }
 
 async function discard(
-  { records, redis, saleKeys, log }: Worker,
+  { records: { pool }, redis, saleKeys, log }: Worker,
   order: Order,
   deliveries: number,
   reason: DeadLetterReason,
 ): Promise<void> {
-  await deadLetter(records.pool, redis, saleKeys, order, { reason, deliveries });
+  await deadLetter({ pool, redis, saleKeys }, order, { reason, deliveries });
   record('dead-lettered', order, { reason });
   traceDeadLetter(order, reason);
   countSettled(reason);
@@ -255,12 +255,12 @@ async function discard(
 
 /** @returns false when a store does not answer: the entry is delivered again. */
 async function discardPoison(
-  { records, redis, saleKeys, log, onFull }: Worker,
+  { records: { pool }, redis, saleKeys, log, onFull }: Worker,
   poison: Poison,
 ): Promise<boolean> {
   const { orderId, cause } = poison;
   try {
-    await deadLetterPoison(records.pool, redis, saleKeys, poison);
+    await deadLetterPoison({ pool, redis, saleKeys }, poison);
   } catch (error) {
     if (isFull(error)) onFull();
     log.warn({ event: 'poison-not-dead-lettered', orderId, cause, error: String(error) });

@@ -362,8 +362,7 @@ function inItsEpoch<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   return work().catch((error: unknown) => {
-    if (!(isServiceError(error, 'EPOCH_OVER') || isServiceError(error, 'DATA_CHANGED')))
-      throw error;
+    if (!isServiceError(error, 'EPOCH_OVER', 'DATA_CHANGED')) throw error;
     connections.epoch.refresh();
     throw serviceError('DATA_CHANGED', epoch); // EPOCH_OVER speaks of orders.
   });

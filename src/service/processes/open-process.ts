@@ -1,6 +1,6 @@
 /** How a process of the service begins, and how it stops. */
 import { type Logger, pino, stdSerializers } from 'pino';
-import { readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import { Connections } from '../connections/connections.ts';
 
 /**
@@ -81,3 +81,13 @@ export function endOnceOverdue(stop: AbortSignal, drainMs: number, log: Logger):
   };
   stop.addEventListener('abort', () => setTimeout(end, withinMs).unref(), { once: true });
 }
+
+const ownMachine = /^(127\.|::1$|localhost$)/;
+
+/** A process that strangers can reach should not be able to change the machine. */
+export function warnOfRoot({ HOST }: Pick<Config, 'HOST'>, log: Logger): void {
+  if (process.getuid?.() !== 0 || ownMachine.test(HOST)) return;
+  log.warn({ event: 'root-can-be-reached', HOST, cause: asRoot });
+}
+
+const asRoot = 'The service runs as root, and other machines reach it: run it as another user.';

@@ -81,7 +81,8 @@ async function compareLater({ log, signal, compare }: Comparison, known: string)
     } catch (error) {
       if (signal.aborted) return;
       const why = String(error);
-      if (doStoresDiffer(error)) {
+      // Any other error may be over at the next look.
+      if (isServiceError(error, 'EPOCHS_DIFFER', 'SALE_SHARDS_DIFFER')) {
         log.fatal({ event: 'stores-differ', error: why });
         throw error;
       }
@@ -90,7 +91,3 @@ async function compareLater({ log, signal, compare }: Comparison, known: string)
     }
   }
 }
-
-/** Any other error may be over at the next look. */
-const doStoresDiffer = (error: unknown): boolean =>
-  isServiceError(error, 'EPOCHS_DIFFER') || isServiceError(error, 'SALE_SHARDS_DIFFER');

@@ -116,11 +116,6 @@ interface ComparedPart {
   readonly differences: readonly Difference[];
 }
 
-const compared = (part: SalePart): ComparedPart => ({
-  inFlight: inFlight(part).length,
-  differences: orderDifferences(part),
-});
-
 /** A list of this length takes 130 MB. */
 const differencesMax = 300_000;
 
@@ -128,10 +123,10 @@ const differencesMax = 300_000;
 export function upTo(most: number): (part: SalePart) => ComparedPart {
   let count = 0;
   return (part) => {
-    const found = compared(part);
-    count += found.differences.length;
+    const differences = orderDifferences(part);
+    count += differences.length;
     if (count > most) throw serviceError('TOO_MANY_DIFFERENCES', most);
-    return found;
+    return { inFlight: inFlight(part).length, differences };
   };
 }
 
