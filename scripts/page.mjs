@@ -14,7 +14,7 @@ import {
   safetyFaults,
   scoredRungs,
 } from '../dist/lab/scoreboard/columns.js';
-import { claimOf, showsInRush } from '../dist/service/ladder/claims.js';
+import { claimOf, showsInRush } from '../dist/service/ladder/rung.js';
 import { rungNamed, rungNames } from '../dist/service/ladder/rungs.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));

@@ -1,7 +1,6 @@
 /** The sentences of the ladder in one language: complete by type. */
 import type { CheckName, RefusalReason, Verdict } from '../service/domain.ts';
-import type { Reason } from '../service/ladder/reasons.ts';
-import type { Circumstance, Rung } from '../service/ladder/rung.ts';
+import type { Circumstance, Reason, Rung } from '../service/ladder/rung.ts';
 import type { RungName } from '../service/ladder/rungs.ts';
 import type { StoryName } from '../service/ladder/story.ts';
 import type { CheckpointName } from '../service/trace/checkpoints.ts';

@@ -1,5 +1,5 @@
 /** One thing that a lock must do, as a black box: servers and contenders, and what was measured. */
-import type { Reason } from '../../src/service/ladder/reasons.ts';
+import type { Reason } from '../../src/service/ladder/rung.ts';
 import type { Field } from './field.ts';
 import type { Needs, Subject } from './subject.ts';
 

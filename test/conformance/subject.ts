@@ -1,5 +1,5 @@
 /** A lock as its users see it: the same three calls for ours and for other people's packages. */
-import type { Reason } from '../../src/service/ladder/reasons.ts';
+import type { Reason } from '../../src/service/ladder/rung.ts';
 
 /** How many of its masters a lock needs. */
 export type Needs = 'one' | 'majority' | 'all';

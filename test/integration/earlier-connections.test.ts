@@ -6,8 +6,11 @@ import { Cluster, Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { withRedis } from '../../src/lab/environment/replication.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { earlierConnections } from '../../src/service/locks/shared/earlier-connections.ts';
-import { KeyLeases, releaseTries } from '../../src/service/locks/shared/lost-answer.ts';
+import {
+  earlierConnections,
+  KeyLeases,
+  releaseTries,
+} from '../../src/service/locks/shared/server-lock.ts';
 import { quietRedis, testConnections } from '../support/connections.ts';
 import { openLock } from '../support/locks.ts';
 import { startOwnRedis } from '../support/servers.ts';
@@ -82,7 +85,7 @@ test('a release that is never answered is given up, and nobody hears of it', asy
     return refuse();
   };
   const request = { resource: 'seat', leaseMs: 1_000, ask: refuse, release };
-  await expect(new KeyLeases(redis, 20).lease(request)).rejects.toThrow('no answer');
+  await expect(new KeyLeases(redis, { answerMs: 20 }).lease(request)).rejects.toThrow('no answer');
   await waitUntil('the last release', 20_000, () => releases === releaseTries);
   await new Promise((resolve) => setImmediate(resolve)); // An unhandled error would fail this test.
 });

@@ -1,4 +1,7 @@
-/** The writer moves behind one address: old connections take no writes, and new ones do. */
+/**
+ * The writer moves behind one address: old connections take no writes, and new ones do. And a lock
+ * that ends with its connection.
+ */
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import {
@@ -8,7 +11,7 @@ import {
   snapshot,
   transaction,
 } from '../../src/service/connections/mysql.ts';
-import { openPool } from '../../src/service/connections/mysql-pool.ts';
+import { openPool, withMysqlLock } from '../../src/service/connections/mysql-pool.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { accountWith, asRoot, makeReadOnly } from '../support/own-stores.ts';
 
@@ -98,4 +101,20 @@ test('a pool is asked while a backup locks all tables, and no connection waits',
   pool.on('release', () => (released += 1));
   await waitUntil('ten questions to be answered', 20_000, () => released >= 10);
   await root.query('UNLOCK TABLES');
+});
+
+const lock = (work: () => Promise<string>) => withMysqlLock(ownUrl, 'lockstep-test', work);
+
+test('a lock of MySQL is free once its work is over, also when that failed', async () => {
+  for (let time = 0; time < 100; time++) {
+    expect(await lock(async () => 'done'), `time ${time}`).toBe('done');
+    const failing = lock(() => Promise.reject(new Error('killed')));
+    await expect(failing, `time ${time}`).rejects.toThrow('killed');
+  }
+});
+
+test('a lock of MySQL is refused while another connection has it', async () => {
+  expect(await lock(async () => `inside: ${await lock(async () => 'done')}`)).toBe(
+    'inside: undefined',
+  );
 });

@@ -9,8 +9,12 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { openRedisWorker } from '../../src/service/order-ids/redis-worker.ts';
-import { openSnowflakes, type SnowflakeOptions } from '../../src/service/order-ids/snowflake.ts';
-import { workerIds, workerIdsKey } from '../../src/service/order-ids/worker-id.ts';
+import {
+  openSnowflakes,
+  type SnowflakeOptions,
+  workerIds,
+  workerIdsKey,
+} from '../../src/service/order-ids/snowflake.ts';
 import {
   firstOutOfOrder,
   listeningLog,

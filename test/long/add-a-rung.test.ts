@@ -20,16 +20,13 @@ const lock: Addition = {
     import type { Redis } from 'ioredis';
     import type { Lock } from './lock.ts';
     import { endlessLease } from './shared/leases.ts';
-    import { pollingLock } from './shared/polling.ts';
+    import { pollingLock } from './shared/server-lock.ts';
 
-    export function redisDemoLock(redis: Redis): Lock {
-      const attempt = async (resource: string) => {
-        const key = 'demo:' + resource;
+    export const redisDemoLock = (redis: Redis): Lock =>
+      pollingLock({ keyPrefix: 'demo:' }, async ({ key }) => {
         if ((await redis.set(key, 'locked', 'PX', 10_000, 'NX')) !== 'OK') return null;
         return endlessLease(async () => void (await redis.del(key)));
-      };
-      return pollingLock(attempt, { leaseMs: 10_000, retryMs: 20 });
-    }`,
+      });`,
   importLine: "import { redisDemoLock } from '../locks/redis-demo.ts';",
   row: "'redis-demo': rung({ chapter: 3, lock: (c) => redisDemoLock(c.redis('lock')) }),",
   idea: 'a lock of ten lines',

@@ -75,14 +75,14 @@ const rows = {
     turnsRed: clause('redis-message', 'sends nothing while it waits: the release wakes it'),
   },
   'a release whose answer was lost is sent three times only': {
-    file: 'service/locks/shared/lost-answer',
+    file: 'service/locks/shared/server-lock',
     find: 'export const releaseTries = 30;',
     replace: 'export const releaseTries = 3;',
     turnsRed:
       'integration/late-grants: after a hang of Redis under load, no lock stays that nobody holds',
   },
   'a release does not end the earlier connections of its client': {
-    file: 'service/locks/shared/earlier-connections',
+    file: 'service/locks/shared/server-lock',
     find: "this.#redis.client('KILL', 'ID', id)",
     replace: "this.#redis.client('ID')",
     turnsRed:
@@ -207,7 +207,7 @@ if count > 1 then`,
       'integration/multilock: a lease that another owner has by now is not renewed, and is lost',
   },
   'an owner shares a lease that expired during a stall': {
-    file: 'service/locks/shared/reentrant',
+    file: 'service/locks/shared/owner',
     find: ' && own.lease.remainingMs() > 0',
     turnsRed:
       'integration/multilock: a lease inside another is a new one when the outer one expired during a stall',
@@ -343,7 +343,7 @@ if count > 1 then`,
       'integration/release-notifications: a waiter that fails after its message gives the message to the next one',
   },
   'redis-atomic counts its lease from the answer': {
-    file: 'service/locks/shared/lost-answer',
+    file: 'service/locks/shared/server-lock',
     find: 'leaseMs - (performance.now() - askedAt)',
     replace: 'leaseMs',
     turnsRed:
@@ -371,7 +371,7 @@ if count > 1 then`,
       'integration/fair: a grant, and a waiter that leaves, make the turns behind one turn earlier',
   },
   'a session of ZooKeeper is valid from the answer on': {
-    file: 'service/connections/zookeeper-session',
+    file: 'service/connections/zookeeper',
     find: 'this.#validUntil = sentAt + Math',
     replace: 'this.#validUntil = performance.now() + Math',
     turnsRed:

@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Logger, pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
-import type { Stretch } from '../../src/service/order-ids/worker-id.ts';
+import type { Stretch } from '../../src/service/order-ids/snowflake.ts';
 import { newDataFolder } from './data-home.ts';
 
 /** Of a test's own, and removed when it is over. */

@@ -9,7 +9,7 @@ import { type MutantName, mutantNames, mutants } from '../../src/lab/mutants/mut
 import { claimOn } from '../../src/lab/play/race-verdict.ts';
 import { schedules } from '../../src/lab/play/schedules.ts';
 import { storyOf } from '../../src/lab/report/demo-lines.ts';
-import { claimOf } from '../../src/service/ladder/claims.ts';
+import { claimOf } from '../../src/service/ladder/rung.ts';
 import { ladder } from '../../src/service/ladder/rungs.ts';
 
 /** Chapter and claim: what a race or a rush is an example of. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BloomFilter } from '../../src/service/inventory/shared/bloom-filter.ts';
+import { BloomFilter } from '../../src/service/inventory/shared/sold-out-memory.ts';
 
 const texts = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => String(from + index));

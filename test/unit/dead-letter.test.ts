@@ -1,6 +1,6 @@
 /** The fields of a dead letter: what is known about it can be told from the entry that it keeps. */
 import { expect, test } from 'vitest';
-import { asLetter, readLetter } from '../../src/service/queues/shared/dead-letter.ts';
+import { asLetter, readLetter } from '../../src/service/queues/shared/order-fields.ts';
 
 const noted = { voucherId: '12', userId: '7' };
 const known = { cause: 'userId is missing', deliveries: 3 };

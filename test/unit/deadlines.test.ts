@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Alarm, inTime, keepUnlessAborted } from '../../src/service/locks/shared/deadlines.ts';
 import { endlessLease } from '../../src/service/locks/shared/leases.ts';
-import { poll } from '../../src/service/locks/shared/polling.ts';
+import { poll } from '../../src/service/locks/shared/server-lock.ts';
 
 const gaveUp = new Error('gave up');
 

@@ -14,9 +14,14 @@ import { readConfig } from '../../src/service/config.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { saleKeys } from '../../src/service/connections/sale-keys.ts';
 import type { CheckName, Verdict } from '../../src/service/domain.ts';
-import { type Claim, claimOf } from '../../src/service/ladder/claims.ts';
 import { openRung } from '../../src/service/ladder/open-rung.ts';
-import { type Break, circumstances, type Rung } from '../../src/service/ladder/rung.ts';
+import {
+  type Break,
+  type Claim,
+  circumstances,
+  claimOf,
+  type Rung,
+} from '../../src/service/ladder/rung.ts';
 import {
   allowedRungs,
   isRungName,

@@ -7,8 +7,7 @@ import {
   sessionLease,
   timedLease,
 } from '../../src/service/locks/shared/leases.ts';
-import { Ownership } from '../../src/service/locks/shared/ownership.ts';
-import { Watchdog } from '../../src/service/locks/shared/watchdog.ts';
+import { Ownership, Watchdog } from '../../src/service/locks/shared/ownership.ts';
 
 const owned = { resource: 'seat', key: 'lock:seat', owner: 'me' };
 const nothing = async () => {};

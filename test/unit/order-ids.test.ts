@@ -3,8 +3,7 @@ import type { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Id } from '../../src/service/http/ids.ts';
 import { composeId, counterKey } from '../../src/service/order-ids/redis-worker.ts';
-import { openSnowflakes, snowflakes } from '../../src/service/order-ids/snowflake.ts';
-import type { Stretch } from '../../src/service/order-ids/worker-id.ts';
+import { openSnowflakes, type Stretch, snowflakes } from '../../src/service/order-ids/snowflake.ts';
 import {
   always,
   firstOutOfOrder,

@@ -30,7 +30,7 @@ import type { Audit } from '../../src/service/audit/audit.ts';
 import type { Finding } from '../../src/service/audit/check.ts';
 import type { Evidence } from '../../src/service/audit/sentences.ts';
 import type { CheckName, Verdict } from '../../src/service/domain.ts';
-import { claimOf } from '../../src/service/ladder/claims.ts';
+import { claimOf } from '../../src/service/ladder/rung.ts';
 import { ladder, rungNames } from '../../src/service/ladder/rungs.ts';
 import { story, storyNames } from '../../src/service/ladder/story.ts';
 import { languages, texts } from '../../src/texts/texts.ts';

@@ -122,7 +122,7 @@ describe('the imports', () => {
     expect(dynamic.map(text)).toEqual([
       'service/bin/api.ts → lab/in-service/lab-extensions.ts (dynamic)',
       'service/bin/order-worker.ts → lab/in-service/lanes.ts (dynamic)',
-      'service/connections/zookeeper-client.ts → node-zookeeper-client (dynamic)',
+      'service/connections/zookeeper.ts → node-zookeeper-client (dynamic)',
     ]);
   });
 

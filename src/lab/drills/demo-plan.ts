@@ -2,8 +2,7 @@
  * What the demo runs: every rung in teaching order, again in every circumstance that a rush brings,
  * and every race.
  */
-import { claimOf } from '../../service/ladder/claims.ts';
-import { type Circumstance, circumstances, type Rung } from '../../service/ladder/rung.ts';
+import { type Circumstance, circumstances, claimOf, type Rung } from '../../service/ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { type RaceName, raceNames, type Schedule, schedules } from '../play/schedules.ts';

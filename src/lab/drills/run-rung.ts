@@ -14,7 +14,7 @@ import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/aud
 import { readHistory } from '../../service/audit/read-history.ts';
 import { type MysqlRefusals, mysqlRefusals } from '../../service/audit/sections.ts';
 import type { Verdict } from '../../service/domain.ts';
-import { type Claim, claimOf } from '../../service/ladder/claims.ts';
+import { type Claim, claimOf } from '../../service/ladder/rung.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { countBy, sum } from '../stage/counts.ts';

@@ -4,9 +4,8 @@
  */
 
 import type { Redis } from 'ioredis';
-import type { Zookeeper } from '../../service/connections/zookeeper.ts';
+import type { Zookeeper, ZookeeperSession } from '../../service/connections/zookeeper.ts';
 import { createdBy, namesIn } from '../../service/connections/zookeeper-nodes.ts';
-import type { ZookeeperSession } from '../../service/connections/zookeeper-session.ts';
 import { defaultKeyPrefix } from '../../service/locks/lock.ts';
 import {
   defaultFolder,

@@ -16,8 +16,13 @@ import { Redis } from 'ioredis';
 import type { SaleKeys } from '../../service/connections/sale-keys.ts';
 import type { Order } from '../../service/domain.ts';
 import type { Handle, Hooks, OrderQueue } from '../../service/queues/order-queue.ts';
-import { asFields, fieldOf, readOrder } from '../../service/queues/shared/order-fields.ts';
-import { noteQueued, readNote } from '../../service/queues/shared/order-text.ts';
+import {
+  asFields,
+  fieldOf,
+  noteQueued,
+  readNote,
+  readOrder,
+} from '../../service/queues/shared/order-fields.ts';
 import { throwFirst } from '../../service/queues/shared/redis-queue.ts';
 
 export interface BullmqOptions {

@@ -4,7 +4,7 @@ import { audit } from '../../service/audit/audit.ts';
 import { type Finding, findingLine } from '../../service/audit/check.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
 import type { CheckName } from '../../service/domain.ts';
-import { claimOf } from '../../service/ladder/claims.ts';
+import { claimOf } from '../../service/ladder/rung.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { labError } from '../errors.ts';
 import type { Stage } from '../stage/stage.ts';

@@ -7,11 +7,9 @@ import { evidenceOf, type Finding } from '../../service/audit/check.ts';
 import { type Attempt, confirmed, type Facts } from '../../service/audit/facts.ts';
 import { mysqlRefusals, refusalEvidence } from '../../service/audit/sections.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
-import { showsInRush } from '../../service/ladder/claims.ts';
-import type { Break, Rung } from '../../service/ladder/rung.ts';
+import { type Break, type Rung, showsInRush } from '../../service/ladder/rung.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
-
 import { type RecordedEvidence, recordedEvidence } from '../../texts/evidence.ts';
 import type { LabEvidence } from '../../texts/evidence-en.ts';
 import type { PlayedStep, RaceEvent, StageEvent } from '../stage/events.ts';

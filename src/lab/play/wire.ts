@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Redis, RedisOptions } from 'ioredis';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
-import { ofWriterQuestion } from '../../service/connections/mysql-writer.ts';
+import { ofWriterQuestion } from '../../service/connections/mysql-pool.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
 import { allBegunChanges } from '../../service/orders/change-journal.ts';
 import { connectAsRoot, endGeneralLog, rootUser } from '../environment/database-root.ts';

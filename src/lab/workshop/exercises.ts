@@ -58,7 +58,7 @@ return 'released'`,
     rung: 'redis-reentrant',
     changes: [
       {
-        file: 'service/locks/shared/watchdog',
+        file: 'service/locks/shared/ownership',
         find: 'this.#timer ??= setInterval(() => this.#renewAll(), this.timeoutMs / 3).unref();',
       },
     ],

@@ -3,8 +3,7 @@ import type { RaceChoices, ServerFault } from '../../lab/play/letters.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { Bilingual } from '../../lab/stage/result.ts';
 import type { CheckName } from '../../service/domain.ts';
-import type { Reason } from '../../service/ladder/reasons.ts';
-import type { Circumstance, Rung } from '../../service/ladder/rung.ts';
+import type { Circumstance, Reason, Rung } from '../../service/ladder/rung.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Language } from '../../texts/texts.ts';
 

@@ -8,8 +8,7 @@ import {
 import { notRead } from '../../lab/stage/events.ts';
 import { workerLane } from '../../lab/stage/lane-messages.ts';
 import type { CheckName } from '../../service/domain.ts';
-import type { Reason } from '../../service/ladder/reasons.ts';
-import type { Circumstance } from '../../service/ladder/rung.ts';
+import type { Circumstance, Reason } from '../../service/ladder/rung.ts';
 import { isLearner } from './api.ts';
 import { type FamousRace, type LadderRow, ladderRow } from './built-rows.ts';
 import { buyersIn, isDone, type PlayView } from './play-model.ts';

@@ -5,14 +5,13 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
 import { type Pool, type PoolConnection, select, snapshot } from '../connections/mysql.ts';
-import { readSale } from '../connections/read-sale.ts';
+import { readSale, scanHash } from '../connections/read-sale.ts';
 import {
   type BucketCount,
   type SaleKeys,
   type ShardKeys,
   stockPlaces,
 } from '../connections/sale-keys.ts';
-import { scanHash } from '../connections/scan-hash.ts';
 import { stockOfBuckets } from '../inventory/shared/bucket-stock.ts';
 import { remaining } from '../inventory/shared/claims.ts';
 import type { Rung } from '../ladder/rung.ts';

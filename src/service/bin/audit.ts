@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { auditInParts, type VoucherAudit } from '../audit/audit-in-parts.ts';
 import { readConfig } from '../config.ts';
-import { refuseOtherShards } from '../connections/shard-count.ts';
+import { refuseOtherShards } from '../connections/epoch.ts';
 import { operate } from '../operate/operate.ts';
 import { idWord } from '../operate/words.ts';
 import { withStores } from '../processes/with-stores.ts';

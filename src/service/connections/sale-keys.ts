@@ -57,7 +57,7 @@ export type BucketCount = number | null | undefined;
 
 /**
  * The number of shards must not change while vouchers are on sale: they would look for their keys
- * in another shard. See shard-count.ts.
+ * in another shard. See epoch.ts.
  * @param prefix of every key, without braces
  */
 export function saleKeys(shardCount: number, defaultBuckets = 1, prefix = ''): SaleKeys {

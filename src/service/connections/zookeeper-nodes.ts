@@ -4,8 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Stat } from 'node-zookeeper-client';
-import { zookeeperPackage } from './zookeeper-client.ts';
-import type { ZookeeperSession } from './zookeeper-session.ts';
+import { type ZookeeperSession, zookeeperPackage } from './zookeeper.ts';
 
 /** Creates a persistent node and its missing parents; an existing node is fine. */
 export async function createFolder(session: ZookeeperSession, path: string): Promise<void> {

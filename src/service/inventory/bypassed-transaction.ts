@@ -8,7 +8,7 @@
  */
 import { change, type Pool } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
-import { checkpoint } from '../trace/checkpoints.ts';
+import { checkpoint, work } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
 import {
   insertOrder,
@@ -17,7 +17,6 @@ import {
   sqlInventory,
   withoutTransaction,
 } from './shared/sql-sale.ts';
-import { work } from './shared/work.ts';
 
 export const bypassedTransaction = (pool: Pool): Inventory =>
   sqlInventory(pool, sale, withoutTransaction);

@@ -7,10 +7,9 @@
  */
 import { change, type Pool } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
-import { checkpoint } from '../trace/checkpoints.ts';
+import { checkpoint, work } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
 import { insertOrder, orderOf, sqlInventory } from './shared/sql-sale.ts';
-import { work } from './shared/work.ts';
 
 export const checkThenInsert = (pool: Pool): Inventory =>
   sqlInventory(pool, async (db, order, voucher) => {

@@ -11,10 +11,9 @@
 import { checkFence } from '../connections/fences.ts';
 import { change, type Pool, transaction } from '../connections/mysql.ts';
 import { refused, resourceOf, type Scope } from '../domain.ts';
-import { checkpoint } from '../trace/checkpoints.ts';
+import { checkpoint, work } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
 import { insertOrder, orderOf, type Run, type Sale, sqlInventory } from './shared/sql-sale.ts';
-import { work } from './shared/work.ts';
 
 /** `scope` names the resource whose lease sells. */
 export function fencedInsert(pool: Pool, scope: Scope): Inventory {

@@ -10,10 +10,9 @@
 import { change, type Pool } from '../connections/mysql.ts';
 import { refused, resourceOf, type Scope } from '../domain.ts';
 import { type Lock, using } from '../locks/lock.ts';
-import { checkpoint } from '../trace/checkpoints.ts';
+import { checkpoint, work } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
 import { insertOrder, orderOf, sqlInventory } from './shared/sql-sale.ts';
-import { work } from './shared/work.ts';
 
 export interface LockInside {
   readonly lock: Lock;

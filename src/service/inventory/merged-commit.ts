@@ -21,12 +21,11 @@ import {
 import { hasRails, type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import { LeaseLost } from '../errors.ts';
 import type { Lease } from '../locks/lock.ts';
-import { type CheckpointName, ownCheckpoint } from '../trace/checkpoints.ts';
+import { type CheckpointName, ownCheckpoint, work } from '../trace/checkpoints.ts';
 import { record } from '../trace/history.ts';
 import type { Inventory } from './inventory.ts';
 import { type BatchLimits, batches } from './shared/batches.ts';
 import { outcomeOfError, stockLeft } from './shared/sql-sale.ts';
-import { work } from './shared/work.ts';
 
 const defaults = { gatherMs: 1, batchSize: 250, waitingMax: 5_000 } as const;
 

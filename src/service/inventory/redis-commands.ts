@@ -11,10 +11,9 @@ import type { Redis } from 'ioredis';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
-import { checkpoint } from '../trace/checkpoints.ts';
+import { checkpoint, work } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
 import { prepare, remaining, saleLost } from './shared/claims.ts';
-import { work } from './shared/work.ts';
 
 export function redisCommands(redis: Redis, keys: SaleKeys, queue: OrderQueue): Inventory {
   async function sell(order: Order, voucher: Voucher): Promise<Outcome> {

@@ -14,11 +14,10 @@ import { loadScript, runScript } from '../connections/scripts.ts';
 import { type Order, type Outcome, refused, type Voucher } from '../domain.ts';
 import { serviceError } from '../errors.ts';
 import type { Lease } from '../locks/lock.ts';
-import { checkpoint } from '../trace/checkpoints.ts';
+import { checkpoint, work } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
 import { prepare, remaining, saleLost } from './shared/claims.ts';
 import { insertOrder, sqlInventory } from './shared/sql-sale.ts';
-import { work } from './shared/work.ts';
 
 const acquirePermit = loadScript('sale/acquire-permit');
 

@@ -10,11 +10,10 @@ import type { Redis } from 'ioredis';
 import { change, type Pool } from '../connections/mysql.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import { refused } from '../domain.ts';
-import { checkpoint } from '../trace/checkpoints.ts';
+import { checkpoint, work } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
 import { prepare, remaining, saleLost } from './shared/claims.ts';
 import { insertOrder, sqlInventory } from './shared/sql-sale.ts';
-import { work } from './shared/work.ts';
 
 export function redisStock(pool: Pool, redis: Redis, keys: SaleKeys): Inventory {
   const sql = sqlInventory(pool, async (db, order, voucher, lease) => {

@@ -18,11 +18,10 @@ import {
 } from '../connections/mysql.ts';
 import { type Outcome, refused, type Voucher } from '../domain.ts';
 import { serviceError } from '../errors.ts';
-import { checkpoint } from '../trace/checkpoints.ts';
+import { checkpoint, work } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
 import { boundedLine, type LineLimits } from './shared/bounded-line.ts';
 import { insertOrder, orderOf, type Run, type Sale, sqlInventory } from './shared/sql-sale.ts';
-import { work } from './shared/work.ts';
 
 const unitsMax = 100_000;
 

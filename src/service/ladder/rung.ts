@@ -1,10 +1,9 @@
 /** A row of the ladder: a lock, an inventory, perhaps a queue, and what breaks it. */
 import type { Connections } from '../connections/connections.ts';
-import type { CheckName, Scope } from '../domain.ts';
+import type { CheckName, Scope, Verdict } from '../domain.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { Lock } from '../locks/lock.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
-import type { Reason } from './reasons.ts';
 
 /**
  * A circumstance under which a promise breaks. A rush brings the first kind by itself; the second
@@ -122,3 +121,55 @@ export interface Rung {
   readonly pauses: readonly string[];
   readonly breaks: readonly Break[];
 }
+
+export interface Claim {
+  readonly verdict: Verdict;
+  readonly breaks: readonly Break[];
+}
+
+/** The claim for a rush: many requests at once, and no fault. */
+export function claimOf({ breaks }: Rung, instances: number): Claim {
+  const shown = breaks.filter(({ under }) => showsInRush(under, instances));
+  return { verdict: shown.length > 0 ? 'violated' : 'held', breaks: shown };
+}
+
+/** True when a rush brings this circumstance by itself. */
+export const showsInRush = (under: Circumstance, instances: number): boolean =>
+  circumstances[under] === 'rush' && (under !== 'several-instances' || instances > 1);
+
+/** Why a promise breaks, by name. The sentences are in texts/. */
+export type Reason =
+  | 'two-read-the-same-stock'
+  | 'both-check-before-insert'
+  | 'mutex-of-its-own-object'
+  | 'released-before-commit'
+  | 'separate-mutexes'
+  | 'two-inside-at-once'
+  | 'stock-without-order'
+  | 'taken-in-redis-only'
+  | 'permit-lost'
+  | 'waits-for-itself'
+  | 'key-stays'
+  | 'key-without-expiry'
+  | 'deletes-next-key'
+  | 'deletes-in-the-gap'
+  | 'sale-outlasts-lease'
+  | 'paused-past-lease'
+  | 'message-lost'
+  | 'latch-missed'
+  | 'lock-stays-held'
+  | 'dead-waiter-blocks'
+  | 'commands-interleave'
+  | 'claimed-not-published'
+  | 'gone-with-its-process'
+  | 'popped-and-lost'
+  | 'heard-and-lost'
+  | 'nobody-listened'
+  | 'read-and-lost'
+  | 'reads-only-new'
+  | 'replica-without-lock'
+  | 'lock-forgotten'
+  | 'fence-given-again'
+  | 'fences-start-again'
+  | 'late-grant-stays'
+  | 'release-lost';

@@ -50,8 +50,14 @@ import { redisReliableListQueue } from '../queues/redis-list-reliable.ts';
 import { redisPubsubQueue } from '../queues/redis-pubsub.ts';
 import { redisStreamQueue } from '../queues/redis-stream.ts';
 import { redisStreamGroupQueue } from '../queues/redis-stream-group.ts';
-import type { Reason } from './reasons.ts';
-import type { Break, Circumstance, InventoryFactory, InventoryParts, Rung } from './rung.ts';
+import type {
+  Break,
+  Circumstance,
+  InventoryFactory,
+  InventoryParts,
+  Reason,
+  Rung,
+} from './rung.ts';
 
 const endlessLock = ({ config }: Connections) => ({ answerMs: config.LOCK_ANSWER_MS });
 const timedLock = ({ config }: Connections) => ({

@@ -16,7 +16,7 @@ import { type AcquireOptions, defaultAnswerMs, type Lease, type Lock } from './l
 import { checkMasters, checkOptions } from './shared/checked-options.ts';
 import { boundedWait, timeLeft } from './shared/deadlines.ts';
 import { once } from './shared/leases.ts';
-import { reentrant } from './shared/reentrant.ts';
+import { reentrant } from './shared/owner.ts';
 import { serverLock } from './shared/server-lock.ts';
 
 /** An independent master, and the reentrant lock on it. */

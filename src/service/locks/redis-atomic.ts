@@ -11,30 +11,16 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
-import {
-  defaultAnswerMs,
-  defaultKeyPrefix,
-  defaultLeaseMs,
-  type Lease,
-  type Lock,
-  type RedisLockOptions,
-} from './lock.ts';
-import { checkOptions } from './shared/checked-options.ts';
-import { KeyLeases } from './shared/lost-answer.ts';
-import { pollingLock } from './shared/polling.ts';
+import type { Lease, Lock, RedisLockOptions } from './lock.ts';
+import { type KeyAttempt, KeyLeases, pollingLock } from './shared/server-lock.ts';
 
-const retryMs = 20;
 const releaseIfOwner = loadScript('locks/release-if-owner');
 
 /** A key with an owner and an expiry. One who waits asks again and again. @throws OptionInvalid */
 export function redisAtomicLock(redis: Redis, options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } =
-    checkOptions(options);
-  const { answerMs = defaultAnswerMs } = options;
-  const leases = new KeyLeases(redis, answerMs);
+  const leases = new KeyLeases(redis, options);
 
-  async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
-    const key = keyPrefix + resource;
+  async function attempt({ resource, key, leaseMs }: KeyAttempt): Promise<Lease | null> {
     const owner = randomUUID();
     const release = () => runScript(redis, releaseIfOwner, [key], [owner]);
     const ask = () => redis.set(key, owner, 'PX', leaseMs, 'NX');
@@ -45,5 +31,5 @@ export function redisAtomicLock(redis: Redis, options: RedisLockOptions = {}): L
     return leases.lease({ resource, leaseMs, ask, release, giveBack });
   }
 
-  return pollingLock(attempt, { leaseMs: defaultMs, retryMs, answerMs });
+  return pollingLock(options, attempt);
 }

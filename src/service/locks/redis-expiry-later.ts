@@ -7,23 +7,12 @@
  */
 import type { Redis } from 'ioredis';
 import { checkpoint } from '../trace/checkpoints.ts';
-import {
-  defaultKeyPrefix,
-  defaultLeaseMs,
-  type Lease,
-  type Lock,
-  type RedisLockOptions,
-} from './lock.ts';
+import type { Lease, Lock, RedisLockOptions } from './lock.ts';
 import { timedLease } from './shared/leases.ts';
-import { pollingLock } from './shared/polling.ts';
-
-const retryMs = 20;
+import { type KeyAttempt, pollingLock } from './shared/server-lock.ts';
 
 export function redisExpiryLaterLock(redis: Redis, options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs, answerMs } = options;
-
-  async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
-    const key = keyPrefix + resource;
+  async function attempt({ resource, key, leaseMs }: KeyAttempt): Promise<Lease | null> {
     const release = async () => {
       await redis.del(key);
     };
@@ -35,5 +24,5 @@ export function redisExpiryLaterLock(redis: Redis, options: RedisLockOptions = {
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
   }
 
-  return pollingLock(attempt, { leaseMs: defaultMs, retryMs, answerMs });
+  return pollingLock(options, attempt);
 }

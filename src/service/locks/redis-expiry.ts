@@ -7,23 +7,12 @@
  * Source. The course notes' first SimpleRedisLock (SET with NX and EX, then DEL).
  */
 import type { Redis } from 'ioredis';
-import {
-  defaultKeyPrefix,
-  defaultLeaseMs,
-  type Lease,
-  type Lock,
-  type RedisLockOptions,
-} from './lock.ts';
+import type { Lease, Lock, RedisLockOptions } from './lock.ts';
 import { timedLease } from './shared/leases.ts';
-import { pollingLock } from './shared/polling.ts';
-
-const retryMs = 20;
+import { type KeyAttempt, pollingLock } from './shared/server-lock.ts';
 
 export function redisExpiryLock(redis: Redis, options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs, answerMs } = options;
-
-  async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
-    const key = keyPrefix + resource;
+  async function attempt({ resource, key, leaseMs }: KeyAttempt): Promise<Lease | null> {
     const release = async () => {
       await redis.del(key);
     };
@@ -33,5 +22,5 @@ export function redisExpiryLock(redis: Redis, options: RedisLockOptions = {}): L
     return timedLease(resource, leaseMs - (performance.now() - askedAt), release);
   }
 
-  return pollingLock(attempt, { leaseMs: defaultMs, retryMs, answerMs });
+  return pollingLock(options, attempt);
 }

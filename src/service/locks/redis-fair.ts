@@ -10,8 +10,7 @@
 import type { Redis } from 'ioredis';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import type { Lease, Lock } from './lock.ts';
-import { untilReleased } from './shared/lost-answer.ts';
-import { oneWaitPerOwner } from './shared/one-wait-per-owner.ts';
+import { oneWaitPerOwner } from './shared/owner.ts';
 import {
   channelOf,
   type Protocol,
@@ -25,7 +24,7 @@ import {
   releaseNotifications,
   type SubscriberOptions,
 } from './shared/release-notifications.ts';
-import { serverLock } from './shared/server-lock.ts';
+import { serverLock, untilReleased } from './shared/server-lock.ts';
 
 const acquireScript = loadScript('locks/acquire-fair');
 const releaseScript = loadScript('locks/release-fair');

@@ -14,7 +14,6 @@ import { checkpoint } from '../trace/checkpoints.ts';
 import { tellWaiting } from '../trace/history.ts';
 import {
   type AcquireOptions,
-  defaultAnswerMs,
   defaultKeyPrefix,
   defaultLeaseMs,
   type Lease,
@@ -22,9 +21,8 @@ import {
   type RedisLockOptions,
 } from './lock.ts';
 import { keepUnlessAborted, timeLeft } from './shared/deadlines.ts';
-import { KeyLeases } from './shared/lost-answer.ts';
 import { releaseNotifications, type SubscriberOptions } from './shared/release-notifications.ts';
-import { serverLock } from './shared/server-lock.ts';
+import { KeyLeases, serverLock } from './shared/server-lock.ts';
 
 const releaseIfOwner = loadScript('locks/release-if-owner');
 
@@ -34,8 +32,7 @@ export function redisMessageLock(
   options: RedisLockOptions & SubscriberOptions = {},
 ): Lock {
   const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
-  const { answerMs = defaultAnswerMs } = options;
-  const leases = new KeyLeases(redis, answerMs);
+  const leases = new KeyLeases(redis, options);
   const subscribe = releaseNotifications(redis, options);
   const channelOf = (resource: string) => `released:${keyPrefix}${resource}`;
 
@@ -82,7 +79,7 @@ export function redisMessageLock(
     }
   }
 
-  return serverLock({ acquire }, answerMs);
+  return serverLock({ acquire }, options.answerMs);
 }
 
 /** How long to wait by the answer of PTTL: -1 is a key without an expiry, -2 no key. */

@@ -5,23 +5,12 @@
  * Source. The SETNX and DEL that the course notes start from, before they add an expiry.
  */
 import type { Redis } from 'ioredis';
-import {
-  defaultKeyPrefix,
-  defaultLeaseMs,
-  type Lease,
-  type Lock,
-  type RedisLockOptions,
-} from './lock.ts';
+import type { Lease, Lock, RedisLockOptions } from './lock.ts';
 import { endlessLease } from './shared/leases.ts';
-import { pollingLock } from './shared/polling.ts';
-
-const retryMs = 20;
+import { type KeyAttempt, pollingLock } from './shared/server-lock.ts';
 
 export function redisNoExpiryLock(redis: Redis, options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs = defaultLeaseMs, answerMs } = options;
-
-  async function attempt(resource: string): Promise<Lease | null> {
-    const key = keyPrefix + resource;
+  async function attempt({ key }: KeyAttempt): Promise<Lease | null> {
     const release = async () => {
       await redis.del(key);
     };
@@ -30,5 +19,5 @@ export function redisNoExpiryLock(redis: Redis, options: RedisLockOptions = {}):
     return endlessLease(release);
   }
 
-  return pollingLock(attempt, { leaseMs, retryMs, answerMs });
+  return pollingLock(options, attempt);
 }

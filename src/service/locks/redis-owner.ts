@@ -9,26 +9,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { checkpoint } from '../trace/checkpoints.ts';
-import {
-  defaultAnswerMs,
-  defaultKeyPrefix,
-  defaultLeaseMs,
-  type Lease,
-  type Lock,
-  type RedisLockOptions,
-} from './lock.ts';
-import { KeyLeases } from './shared/lost-answer.ts';
-import { pollingLock } from './shared/polling.ts';
-
-const retryMs = 20;
+import type { Lease, Lock, RedisLockOptions } from './lock.ts';
+import { type KeyAttempt, KeyLeases, pollingLock } from './shared/server-lock.ts';
 
 export function redisOwnerLock(redis: Redis, options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } = options;
-  const { answerMs = defaultAnswerMs } = options;
-  const leases = new KeyLeases(redis, answerMs);
+  const leases = new KeyLeases(redis, options);
 
-  async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
-    const key = keyPrefix + resource;
+  async function attempt({ resource, key, leaseMs }: KeyAttempt): Promise<Lease | null> {
     const owner = randomUUID();
     const release = async () => {
       if ((await redis.get(key)) !== owner) return;
@@ -39,5 +26,5 @@ export function redisOwnerLock(redis: Redis, options: RedisLockOptions = {}): Lo
     return leases.lease({ resource, leaseMs, ask, release });
   }
 
-  return pollingLock(attempt, { leaseMs: defaultMs, retryMs, answerMs });
+  return pollingLock(options, attempt);
 }

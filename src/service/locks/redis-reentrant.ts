@@ -13,7 +13,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { Lock } from './lock.ts';
-import { oneWaitPerOwner } from './shared/one-wait-per-owner.ts';
+import { oneWaitPerOwner } from './shared/owner.ts';
 import {
   channelOf,
   hashProtocol,

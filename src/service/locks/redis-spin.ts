@@ -8,10 +8,9 @@
  */
 import type { Redis } from 'ioredis';
 import type { Lease, Lock } from './lock.ts';
-import { oneWaitPerOwner } from './shared/one-wait-per-owner.ts';
-import { poll } from './shared/polling.ts';
+import { oneWaitPerOwner } from './shared/owner.ts';
 import { hashProtocol, RedissonLeases, type RedissonOptions } from './shared/redisson-leases.ts';
-import { serverLock } from './shared/server-lock.ts';
+import { poll, serverLock } from './shared/server-lock.ts';
 
 const pauseMsMax = 128;
 

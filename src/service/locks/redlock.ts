@@ -11,19 +11,11 @@
 import type { Redis } from 'ioredis';
 import Redlock, { type RedlockLock } from 'redlock';
 import { LockGrantedTooLate } from '../errors.ts';
-import {
-  defaultAnswerMs,
-  defaultKeyPrefix,
-  defaultLeaseMs,
-  type Lease,
-  type Lock,
-  type RedisLockOptions,
-} from './lock.ts';
-import { checkMasters, checkOptions } from './shared/checked-options.ts';
-import { earlierConnections } from './shared/earlier-connections.ts';
+import { defaultAnswerMs, type Lease, type Lock, type RedisLockOptions } from './lock.ts';
+import { checkMasters } from './shared/checked-options.ts';
 import { renewableLease } from './shared/leases.ts';
-import { pollingLock } from './shared/polling.ts';
 import { RedlockRound } from './shared/redlock-round.ts';
+import { earlierConnections, type KeyAttempt, pollingLock } from './shared/server-lock.ts';
 
 const retryMs = 50;
 /** In a second, two clocks may differ by this many seconds more. */
@@ -38,25 +30,23 @@ interface Grant {
 
 /** Held when most masters say so. @throws OptionInvalid, also without a master */
 export function redlockLock(masters: readonly Redis[], options: RedisLockOptions = {}): Lock {
-  const { keyPrefix = defaultKeyPrefix, leaseMs: defaultMs = defaultLeaseMs } =
-    checkOptions(options);
   checkMasters(masters);
   const { answerMs = defaultAnswerMs } = options;
   // One answer time is enough for a question and the release after it.
   const limitMs = answerMs / 2;
   for (const master of masters) earlierConnections(master); // Before anything is asked there.
 
-  async function attempt(resource: string, leaseMs: number): Promise<Lease | null> {
+  async function attempt({ resource, key, leaseMs }: KeyAttempt): Promise<Lease | null> {
     const round = new RedlockRound(masters, resource, limitMs);
     // It asks once; polling does the waiting.
     const unlockScript = (script: string) => round.unlocksBy(script);
     const redlock = new Redlock(round.clients(), { driftFactor, retryCount: 0, unlockScript });
-    const ask = () => redlock.lock(keyPrefix + resource, leaseMs);
+    const ask = () => redlock.lock(key, leaseMs);
     const grant = await granted(resource, leaseMs, round, ask);
     return grant && asLease(resource, grant, round);
   }
 
-  return pollingLock(attempt, { leaseMs: defaultMs, retryMs, answerMs });
+  return pollingLock(options, attempt, retryMs);
 }
 
 /**

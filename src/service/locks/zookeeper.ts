@@ -13,7 +13,7 @@ import { untilRemoved } from '../connections/zookeeper-nodes.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import { tellWaiting } from '../trace/history.ts';
 import type { Lock } from './lock.ts';
-import { reentrant } from './shared/reentrant.ts';
+import { reentrant } from './shared/owner.ts';
 import {
   type WaitForRemoval,
   type ZookeeperLockOptions,

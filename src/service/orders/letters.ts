@@ -15,8 +15,7 @@ import { BucketTransfers } from '../inventory/shared/bucket-transfers.ts';
 import { ladder, rungNamed } from '../ladder/rungs.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
 import { openVouchers } from '../purchase/vouchers.ts';
-import { readLetter } from '../queues/shared/dead-letter.ts';
-import { fieldOf } from '../queues/shared/order-fields.ts';
+import { fieldOf, readLetter } from '../queues/shared/order-fields.ts';
 import { insertTombstone, otherOrder } from './dead-letters.ts';
 
 const discard = loadScript('sale/discard-letter');

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
-import { withMysqlLock } from '../connections/mysql-lock.ts';
+import { withMysqlLock } from '../connections/mysql-pool.ts';
 import { countFailedReconciliation, countReconciliation } from '../metrics/reconciliation.ts';
 import { identities } from '../orders/reconcile/differences.ts';
 import { type Reconciliation, reconcile } from '../orders/reconcile/reconcile.ts';

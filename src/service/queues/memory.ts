@@ -12,8 +12,8 @@
 import type { Order } from '../domain.ts';
 import { serviceError } from '../errors.ts';
 import type { OrderQueue } from './order-queue.ts';
-import { type DeliverOptions, deliverFrom, type Entry, type Source } from './shared/deliver.ts';
-import { WakeUp } from './shared/wake-up.ts';
+import { type DeliverOptions, deliverFrom, type Source, WakeUp } from './shared/deliver.ts';
+import type { Entry } from './shared/order-fields.ts';
 
 export interface MemoryOptions extends DeliverOptions {
   /** Most orders that wait. */

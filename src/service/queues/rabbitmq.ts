@@ -14,9 +14,8 @@ import type { Rabbitmq } from '../connections/rabbitmq.ts';
 import type { Order } from '../domain.ts';
 import { serviceError } from '../errors.ts';
 import type { OrderQueue } from './order-queue.ts';
-import { type DeliverOptions, deliverFrom, type Entry, type Source } from './shared/deliver.ts';
-import { asEntry, asText } from './shared/order-text.ts';
-import { WakeUp } from './shared/wake-up.ts';
+import { type DeliverOptions, deliverFrom, type Source, WakeUp } from './shared/deliver.ts';
+import { asEntry, asText, type Entry } from './shared/order-fields.ts';
 
 export interface RabbitmqOptions extends DeliverOptions {
   /** Most orders in the queue. */

@@ -10,8 +10,8 @@ import type { Redis } from 'ioredis';
 import { blockMsMax } from '../connections/redis.ts';
 import type { SaleKeys, ShardKeys } from '../connections/sale-keys.ts';
 import type { OrderQueue } from './order-queue.ts';
-import type { Entry, Source } from './shared/deliver.ts';
-import { asEntry, asText, noteQueued, orderIdOf } from './shared/order-text.ts';
+import type { Source } from './shared/deliver.ts';
+import { asEntry, asText, type Entry, noteQueued, orderIdOf } from './shared/order-fields.ts';
 import {
   consumeShards,
   depthOfShards,

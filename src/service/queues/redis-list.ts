@@ -11,8 +11,8 @@ import type { Redis } from 'ioredis';
 import { blockMsMax } from '../connections/redis.ts';
 import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { OrderQueue } from './order-queue.ts';
-import type { Entry, Source } from './shared/deliver.ts';
-import { asEntry, asText } from './shared/order-text.ts';
+import type { Source } from './shared/deliver.ts';
+import { asEntry, asText, type Entry } from './shared/order-fields.ts';
 import { consumeShards, depthOfShards, type RedisQueueOptions } from './shared/redis-queue.ts';
 
 const name = 'list';

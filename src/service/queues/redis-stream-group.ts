@@ -13,11 +13,18 @@ import { whenReady } from '../connections/redis.ts';
 import { orderGroup, type SaleKeys, type ShardKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import type { Discard, Handle, Hooks, OrderQueue } from './order-queue.ts';
-import { asFields, orderParts } from './shared/order-fields.ts';
-import { noteQueued } from './shared/order-text.ts';
+import { asFields, noteQueued, orderParts } from './shared/order-fields.ts';
 import { depthOfShards, firstEntry, ofConsumer, throwFirst } from './shared/redis-queue.ts';
-import { acknowledge, cut, isOrder, moveToDead } from './shared/stream-entries.ts';
-import { type Entry, type Pending, type ReadEntry, streamReader } from './shared/stream-reader.ts';
+import {
+  acknowledge,
+  cut,
+  type Entry,
+  isOrder,
+  moveToDead,
+  type Pending,
+  type ReadEntry,
+  streamReader,
+} from './shared/stream-reader.ts';
 
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;

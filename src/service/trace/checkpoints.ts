@@ -4,7 +4,8 @@
  * that every famous race replays step by step.
  */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
-import type { Order } from '../domain.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Order, Voucher } from '../domain.ts';
 
 export const checkpointNames = [
   'voucher-inserted',
@@ -66,4 +67,12 @@ export function withOrder<Result>(order: Order, work: () => Result): Result {
 /** For the lab only. */
 export function installGate(installed: Gate): void {
   gate = installed;
+}
+
+/**
+ * The time that a real sale needs between its check and its write: waits `workMs` in the lab, so
+ * that requests overlap and races show. Nothing outside the lab.
+ */
+export async function work({ lab }: Voucher): Promise<void> {
+  if (lab && lab.workMs > 0) await sleep(lab.workMs);
 }

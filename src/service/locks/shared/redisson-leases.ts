@@ -11,12 +11,9 @@ import { serviceError } from '../../errors.ts';
 import { defaultAnswerMs, defaultKeyPrefix, type Lease, type RedisLockOptions } from '../lock.ts';
 import { checkOptions } from './checked-options.ts';
 import { inTime } from './deadlines.ts';
-import { earlierConnections } from './earlier-connections.ts';
-import { awaitedTries, releaseTries, untilReleased } from './lost-answer.ts';
-import { currentOwner } from './owner.ts';
-import { type OwnedKey, Ownership, type Terms } from './ownership.ts';
-import { Turns } from './turns.ts';
-import { Watchdog } from './watchdog.ts';
+import { currentOwner, Turns } from './owner.ts';
+import { type OwnedKey, Ownership, type Terms, Watchdog } from './ownership.ts';
+import { awaitedTries, earlierConnections, releaseTries, untilReleased } from './server-lock.ts';
 
 /** What a lock that renews its leases takes beside its client. */
 export interface RedissonOptions extends Omit<RedisLockOptions, 'leaseMs'> {

@@ -7,7 +7,7 @@
 import type { Redis } from 'ioredis';
 import Redlock, { type RedlockCallback, type RedlockClient } from 'redlock';
 import { LockMajorityMissing, serviceError } from '../../errors.ts';
-import { untilReleased } from './lost-answer.ts';
+import { untilReleased } from './server-lock.ts';
 
 type Arguments = readonly (string | number)[];
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Zookeeper } from '../../connections/zookeeper.ts';
+import type { Zookeeper, ZookeeperSession } from '../../connections/zookeeper.ts';
 import {
   createdBy,
   createFolder,
@@ -12,7 +12,6 @@ import {
   namesIn,
   remove,
 } from '../../connections/zookeeper-nodes.ts';
-import type { ZookeeperSession } from '../../connections/zookeeper-session.ts';
 import { type AcquireOptions, defaultAnswerMs, type Lease, type Lock } from '../lock.ts';
 import { inTime, timeLeft } from './deadlines.ts';
 import { sessionLease } from './leases.ts';

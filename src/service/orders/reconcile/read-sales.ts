@@ -2,9 +2,8 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../../connections/connections.ts';
 import { type Pool, type RowDataPacket, select, snapshot } from '../../connections/mysql.ts';
-import { readSale } from '../../connections/read-sale.ts';
+import { readSale, scanHash } from '../../connections/read-sale.ts';
 import { type BucketCount, type ShardKeys, stockPlaces } from '../../connections/sale-keys.ts';
-import { scanHash } from '../../connections/scan-hash.ts';
 import type { Order } from '../../domain.ts';
 import { sumOfBuckets } from '../../inventory/shared/bucket-stock.ts';
 import { rungNamed, rungNames } from '../../ladder/rungs.ts';

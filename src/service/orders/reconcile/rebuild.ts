@@ -18,7 +18,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connections } from '../../connections/connections.ts';
 import { epochsOf, rebuilding, replaceEpoch } from '../../connections/epoch.ts';
-import { withMysqlLock } from '../../connections/mysql-lock.ts';
+import { withMysqlLock } from '../../connections/mysql-pool.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript } from '../../connections/scripts.ts';
 import { reopensAfterMs } from '../../domain.ts';

@@ -6,16 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Order } from '../../domain.ts';
 import type { Delivery, Discard, Handle, Poison } from '../order-queue.ts';
-import type { MalformedLetter } from './dead-letter.ts';
-
-/** An entry of a queue, as it was read: an order, or a poison entry. */
-export interface Entry {
-  /** As the queue stores it. */
-  readonly text: string;
-  readonly read: Order | { readonly cause: string };
-  /** How often it was delivered before, where the queue knows. */
-  readonly delivered?: number;
-}
+import type { Entry, MalformedLetter } from './order-fields.ts';
 
 /** Where the entries of one consumer come from. */
 export interface Source<E extends Entry> {
@@ -135,3 +126,23 @@ async function discardPoison<E extends Entry>(
 
 const entryOf = <E>({ entry }: InHand<E>): E => entry;
 const isPoison = ({ read }: Entry): boolean => 'cause' in read;
+
+export class WakeUp {
+  #wake = () => {};
+
+  /** Something has arrived. Without a wait it does nothing. */
+  wake(): void {
+    this.#wake();
+  }
+
+  /** Resolves at the next arrival, or after this time. */
+  wait(withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, withinMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

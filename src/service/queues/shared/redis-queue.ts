@@ -3,14 +3,8 @@ import type { Redis } from 'ioredis';
 import { whenReady } from '../../connections/redis.ts';
 import type { SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
 import type { Handle, Hooks, OrderQueue } from '../order-queue.ts';
-import {
-  type ConsumerHooks,
-  type DeliverOptions,
-  deliverFrom,
-  type Entry,
-  type Source,
-} from './deliver.ts';
-import { addDeadLetter, notedAbout } from './order-text.ts';
+import { type ConsumerHooks, type DeliverOptions, deliverFrom, type Source } from './deliver.ts';
+import { addDeadLetter, type Entry, notedAbout } from './order-fields.ts';
 
 export interface RedisQueueOptions extends DeliverOptions {
   /** Makes the connection that a consumer blocks. */

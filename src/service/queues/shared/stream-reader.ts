@@ -1,7 +1,7 @@
 /**
  * One consumer of a shard's stream. It takes new orders, from time to time orders that another
  * consumer left unsettled, and after an error its own: Redis may have handed them to a connection
- * that was already dead. The way of an entry; `stream-entries.ts` has the three ends:
+ * that was already dead. The way of an entry:
  *
  *   XADD → in the stream
  *     │ XREADGROUP >       a new entry
@@ -18,8 +18,9 @@ import type { Redis } from 'ioredis';
 import { blockMsMax } from '../../connections/redis.ts';
 import { orderGroup, type ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
-import type { Delivery } from '../order-queue.ts';
-import { orderParts, readOrder } from './order-fields.ts';
+import type { Delivery, Discard } from '../order-queue.ts';
+import { asLetter, fieldOf, orderParts, readNote, readOrder } from './order-fields.ts';
+import { throwFirst } from './redis-queue.ts';
 
 export type Entry = [id: string, fields: string[] | null];
 interface PartOfEntry {
@@ -201,7 +202,7 @@ function entriesOf(answer: unknown): Entry[] {
   return stream?.[1] ?? [];
 }
 
-const remove = loadScript('sale/remove-consumers');
+const removeIdle = loadScript('sale/remove-consumers');
 
 /** How the consumers of a process of this machine are named. */
 export const consumersOf = (pid: number): string => `${hostname()}-${pid}-`;
@@ -220,5 +221,136 @@ export async function removeConsumers(
   leastIdleMs: number,
   only = '',
 ): Promise<void> {
-  await runScript(redis, remove, [orders], [orderGroup, String(leastIdleMs), only]);
+  await runScript(redis, removeIdle, [orders], [orderGroup, String(leastIdleMs), only]);
+}
+
+const settle = loadScript('sale/settle-entries');
+const split = loadScript('sale/split-entry');
+const move = loadScript('sale/move-to-dead');
+
+/** Lua takes 8,000 arguments at most: a part with more fields and values cannot be split off. */
+const fieldsMax = 4_000;
+/** A larger letter is no argument list of a script: it waits while Redis is full. */
+const lettersInMessageMax = 7_000;
+
+/**
+ * Splits entries, which may grow from one read to the next, into lists of at most `most` orders.
+ * An entry that is larger is a list of its own.
+ */
+export function cut(entries: readonly ReadEntry[], most: number): ReadEntry[][] {
+  const lists: ReadEntry[][] = [];
+  let size = most;
+  for (const entry of entries) {
+    if (size + entry.length > most) {
+      lists.push([]);
+      size = 0;
+    }
+    lists.at(-1)?.push(entry);
+    size += entry.length;
+  }
+  return lists;
+}
+
+export const isOrder = (part: Part): part is TakenEntry => 'order' in part;
+
+/**
+ * An entry of several orders is done when all of them are; when only some are, it is split, and
+ * from then on each of the others is delivered alone.
+ * @param settled the ids of the orders that are recorded or dead-lettered
+ * @returns how many orders of these entries they are
+ */
+export async function acknowledge(
+  redis: Redis,
+  shard: ShardKeys,
+  entries: readonly ReadEntry[],
+  settled: ReadonlySet<string>,
+): Promise<number> {
+  const isSettled = (part: Part) => isOrder(part) && settled.has(part.order.id);
+  const whole = entries.filter((parts) => parts.every(isSettled));
+  if (whole.length > 0) await remove(redis, shard, whole);
+  for (const parts of entries) {
+    const isMixed = parts.some(isSettled) && !parts.every(isSettled);
+    const isPoisoned = parts.length > 1 && !parts.every(isOrder);
+    if ((isMixed || isPoisoned) && !isTooLarge(parts))
+      await splitEntry(redis, shard, parts, isSettled);
+  }
+  return entries.flat().filter(isSettled).length;
+}
+
+const isTooLarge = (parts: ReadEntry): boolean =>
+  parts.some(({ fields }) => fields.length > fieldsMax);
+
+async function remove(
+  redis: Redis,
+  { orders, queued }: ShardKeys,
+  entries: readonly ReadEntry[],
+): Promise<void> {
+  const entryIds = entries.flatMap(([first]) => first?.entryId ?? []);
+  const args = [orderGroup, String(entryIds.length), ...entryIds, ...orderIdsOf(entries.flat())];
+  await runScript(redis, settle, [orders, queued], args);
+}
+
+async function splitEntry(
+  redis: Redis,
+  { orders, queued }: ShardKeys,
+  parts: ReadEntry,
+  isSettled: (part: Part) => boolean,
+): Promise<void> {
+  const entryId = parts[0]?.entryId ?? '';
+  const done = orderIdsOf(parts.filter(isSettled));
+  const left = parts.filter((part) => !isSettled(part));
+  const args = left.flatMap(({ fields }) => [String(fields.length), ...fields]);
+  const settled = [String(done.length), ...done];
+  await runScript(redis, split, [orders, queued], [orderGroup, entryId, ...settled, ...args]);
+}
+
+const orderIdsOf = (parts: readonly Part[]): string[] =>
+  parts.filter(isOrder).map(({ order }) => order.id);
+
+/**
+ * Moves an entry that can never be recorded to the dead letters, whole, and acknowledges it: it is
+ * not an order, or it is too large to be split, and all its orders are settled.
+ * @returns how many entries were moved: none when that must wait.
+ */
+export async function moveToDead(
+  redis: Redis,
+  shard: ShardKeys,
+  parts: ReadEntry,
+  settled: ReadonlySet<string>,
+  discard: Discard,
+): Promise<0 | 1> {
+  const malformed = parts.filter((part): part is MalformedEntry => !isOrder(part));
+  const orders = parts.filter(isOrder);
+  const isWhole = parts.length === 1 || isTooLarge(parts);
+  const [first] = malformed;
+  if (!first || !isWhole || !orders.every(({ order }) => settled.has(order.id))) return 0;
+  for (const { fields, cause } of malformed) {
+    const orderId = fieldOf(fields, 'orderId');
+    const noted = await readNote(redis, shard, orderId);
+    if (!(await discard({ cause, orderId, noted }))) return 0;
+  }
+  await addLetter(redis, shard, first, parts);
+  return 1;
+}
+
+async function addLetter(
+  redis: Redis,
+  shard: ShardKeys,
+  { entryId, fields: own, cause, attempt: deliveries }: MalformedEntry,
+  parts: ReadEntry,
+): Promise<void> {
+  const { orders, queued, dead } = shard;
+  const noted = await readNote(redis, shard, fieldOf(own, 'orderId'));
+  const fields = parts.flatMap((part) => part.fields);
+  const letter = asLetter({ cause, deliveries, noted }, fields);
+  const orderIds = parts.map((part) => fieldOf(part.fields, 'orderId') ?? '');
+  if (letter.length < lettersInMessageMax) {
+    const args = [orderGroup, entryId, String(orderIds.length), ...orderIds, ...letter];
+    await runScript(redis, move, [orders, queued, dead], args);
+    return;
+  }
+  await redis.xlen(dead); // A MULTI does not roll back: a key of a wrong type must fail before it.
+  const moves = redis.multi().xadd(dead, '*', ...letter);
+  moves.xack(orders, orderGroup, entryId).xdel(orders, entryId);
+  throwFirst(await moves.hdel(queued, ...orderIds).exec());
 }
