@@ -1,7 +1,7 @@
 /** What every drill does with its facts: audit them, and one verdict with its reasons. Pure. */
 import { type Audit, audit, worstOf } from '../../service/audit/audit.ts';
-import { type Attempt, confirmed, type Facts } from '../../service/audit/facts.ts';
 import { evidenceOf, type Finding } from '../../service/audit/check.ts';
+import { type Attempt, confirmed, type Facts } from '../../service/audit/facts.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { evidenceTexts } from '../../texts/evidence.ts';
 import { type Bilingual, texts } from '../../texts/texts.ts';

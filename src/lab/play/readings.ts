@@ -1,8 +1,8 @@
 /** After each choice: the few values in the stores that decide a play, and what it has broken. */
 import type { Redis } from 'ioredis';
 import { audit } from '../../service/audit/audit.ts';
-import { confirmed, type Facts, type OrderRow } from '../../service/audit/facts.ts';
 import { evidenceOf } from '../../service/audit/check.ts';
+import { confirmed, type Facts, type OrderRow } from '../../service/audit/facts.ts';
 import type { Connections } from '../../service/connections/connections.ts';
 import { type CheckName, resourceOf } from '../../service/domain.ts';
 import type { Rung } from '../../service/ladder/rung.ts';

@@ -3,8 +3,8 @@ import { cpus, release, totalmem } from 'node:os';
 import { execa } from 'execa';
 import { isBatchWork, programPath } from '../environment/processes.ts';
 import type { Database } from '../environment/servers/database.ts';
-import { wrap } from './wrap.ts';
 import { mysqlVersion } from '../environment/servers/database.ts';
+import { wrap } from './wrap.ts';
 
 export type Machine = Readonly<Record<string, string>>;
 
