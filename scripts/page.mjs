@@ -20,7 +20,7 @@ import { rungNamed, rungNames } from '../dist/service/ladder/rungs.js';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const from = `${root}src/page/client`;
 const to = `${root}dist/page/client`;
-const bytesMax = 100_000;
+const bytesMax = 101_000;
 
 const read = (path) => readFileSync(`${root}${path}`, 'utf8');
 
@@ -99,6 +99,8 @@ function racesOn(rung) {
     });
 }
 
+const ordersOf = ({ orders, broken }) => ({ orders, broken });
+
 function ladderRows() {
   const [counted, sales] = ['orders', 'sales'].map(published);
   return rungNames.map((name) => {
@@ -115,7 +117,7 @@ function ladderRows() {
       lockNeeded: rung.lockService?.needed ?? 0,
       races: racesOn(name),
       sources: sourcesOf(name),
-      ...(counted.has(name) && { orders: counted.get(name) }),
+      ...(counted.has(name) && { orders: ordersOf(counted.get(name)) }),
     };
   });
 }

@@ -50,7 +50,7 @@ export interface LadderRow {
   /** By the checkpoint. */
   readonly sources: Readonly<Record<string, Source | null>>;
   /** Of the steps of two buyers, as docs/races.md counts them. */
-  readonly orders?: { readonly one: string; readonly orders: number; readonly broken: number };
+  readonly orders?: { readonly orders: number; readonly broken: number };
 }
 
 export interface DrillRow {
