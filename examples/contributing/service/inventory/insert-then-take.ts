@@ -7,9 +7,9 @@
  */
 import { change, type Pool } from '../connections/mysql.ts';
 import { refused } from '../domain.ts';
+import { work } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
 import { insertOrder, sqlInventory } from './shared/sql-sale.ts';
-import { work } from './shared/work.ts';
 
 export const insertThenTake = (pool: Pool): Inventory =>
   sqlInventory(pool, async (db, order, voucher) => {

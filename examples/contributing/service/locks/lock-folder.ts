@@ -7,11 +7,9 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defaultLeaseMs, type Lease, type Lock } from './lock.ts';
+import type { Lease, Lock } from './lock.ts';
 import { endlessLease } from './shared/leases.ts';
-import { pollingLock } from './shared/polling.ts';
-
-const retryMs = 20;
+import { type KeyAttempt, pollingLock } from './shared/server-lock.ts';
 
 export interface LockFolderOptions {
   /** Where the lock folders are; the system's folder for temporary files without it. */
@@ -19,7 +17,7 @@ export interface LockFolderOptions {
 }
 
 export function lockFolder({ parent = tmpdir() }: LockFolderOptions = {}): Lock {
-  async function attempt(resource: string): Promise<Lease | null> {
+  async function attempt({ resource }: KeyAttempt): Promise<Lease | null> {
     const folder = join(parent, encodeURIComponent(resource));
     try {
       await mkdir(folder);
@@ -30,5 +28,5 @@ export function lockFolder({ parent = tmpdir() }: LockFolderOptions = {}): Lock 
     return endlessLease(() => rmdir(folder));
   }
 
-  return pollingLock(attempt, { leaseMs: defaultLeaseMs, retryMs });
+  return pollingLock({}, attempt);
 }

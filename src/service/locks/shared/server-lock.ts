@@ -68,7 +68,7 @@ function unavailable(resource: string, error: unknown): LockServiceUnavailable {
     : new LockServiceUnavailable(resource, 0, 1, error);
 }
 
-/** What one attempt asks Redis for. */
+/** What one attempt asks for. */
 export interface KeyAttempt {
   readonly resource: string;
   readonly key: string;
@@ -76,7 +76,7 @@ export interface KeyAttempt {
 }
 
 /**
- * A lock whose waiters ask Redis again.
+ * A lock whose waiters ask again.
  * @param attempt asks once; null: another owner has it.
  * @param retryMs the pause between two attempts, in milliseconds
  * @throws OptionInvalid
