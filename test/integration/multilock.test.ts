@@ -193,6 +193,17 @@ test('a lease that another owner has by now is not renewed, and is lost', async 
   expect(lease.signal.reason).toBeInstanceOf(LeaseLost);
 });
 
+test('a lease inside another is a new one when the outer one expired during a stall', async () => {
+  const lock = await lockOver(urls());
+  await asOneOwner(async () => {
+    const outer = await acquire(lock, { leaseMs: 200 });
+    const until = performance.now() + 300;
+    while (performance.now() < until);
+    expect((await acquire(lock)).remainingMs()).toBeGreaterThan(0);
+    expect(outer.remainingMs()).toBe(0);
+  });
+});
+
 test('processes with the masters in another order do not wait for each other', async () => {
   const locks = [await lockOver(urls()), await lockOver(urls().toReversed())];
   for (let time = 0; time < 20; time++) {

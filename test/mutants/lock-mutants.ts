@@ -217,7 +217,7 @@ if count > 1 then`,
     find: 'new RedlockRound(masters, ',
     replace: 'new RedlockRound(masters.slice(0, 1), ',
     turnsRed:
-      'integration/redlock: redlock · two of three masters down · refuses with the count, and leaves nothing behind',
+      'integration/redlock-masters: redlock · two of three masters hung · refuses after its limit, with the numbers, and leaves nothing behind',
   },
   'redlock counts a dead master as one that granted the lock': {
     file: 'service/locks/shared/redlock-round',

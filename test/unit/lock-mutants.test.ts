@@ -1,5 +1,5 @@
 /** The mutants of the locks: each has its test, and each that needs no server turns it red. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { lockMutants, quickMutants } from '../mutants/lock-mutants.ts';
 import { expectRed, testLockMutants, testOf } from '../mutants/mutant.ts';
@@ -18,8 +18,13 @@ test.each([
 });
 
 test('every mutant has the test that watches it, and most of these are in `npm test`', () => {
-  const files = lockMutants.map((mutant) => testOf(mutant).file);
+  const tests = lockMutants.map(testOf);
+  const files = tests.map(({ file }) => file);
   for (const file of files) expect(existsSync(file), file).toBe(true);
+  const own = tests.filter(({ file }) => /^test\/(unit|integration)\//.test(file));
+  // A title begins with words of its group, or of its row.
+  for (const { file, test: title } of own)
+    expect(readFileSync(file, 'utf8'), file).toContain(title.slice(-12));
   const short = files.filter((file) => !/^test\/(long|newer)\//.test(file));
   expect(short.length).toBeGreaterThan(files.length / 2);
 });
