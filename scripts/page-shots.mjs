@@ -11,7 +11,7 @@ await withPage(async (open) => {
   await race.locator('[data-outcome]').waitFor();
   await race.keyboard.press('n');
   await race.locator('[data-rung=redis-no-expiry] [data-predict=A]').click();
-  await race.locator('[data-rung=redis-no-expiry] [data-outcome]').waitFor();
+  await race.locator('[data-rung=redis-no-expiry] [data-all-orders]').waitFor();
   await race.screenshot({ path: 'docs/page-compare.png' });
   const dark = await open('/ladder/3', { colorScheme: 'dark', locale: 'zh-CN' });
   await dark.locator('[data-rung=redis-atomic]').click();
