@@ -37,19 +37,22 @@ export class PlayActs {
   readonly losing = new Set<string>();
   readonly forgetting = new Set<string>();
   readonly nesting = new Set<string>();
-  /** What it broke explains a refused lock. */
+  /** A server or a network was broken: it explains a refused lock. */
   hasBroken = false;
   readonly #scene: ActScene;
+  readonly #player: Player;
+  readonly #moves: Lanes;
+  readonly #faults: PlayFaults;
   readonly #acts: Acts = {
     move: { isPossible: (lane) => this.canGo().includes(lane), act: (lane) => this.#move(lane) },
     kill: { isPossible: (lane) => this.#stands(lane), act: (lane) => this.#kill(lane) },
     pause: {
       isPossible: (lane) => this.#stands(lane) && !this.#standsWithWorker(lane),
-      act: (lane) => this.#scene.faults.pause(lane, this.#pidOf(lane), `the process of ${lane}`),
+      act: (lane) => this.#faults.pause(lane, this.#pidOf(lane), `the process of ${lane}`),
     },
     resume: {
-      isPossible: (lane) => this.#scene.faults.isPaused(lane),
-      act: (lane) => this.#scene.faults.resume(lane),
+      isPossible: (lane) => this.#faults.isPaused(lane),
+      act: (lane) => this.#faults.resume(lane),
     },
     'end-lease': {
       isPossible: (lane) => this.#canEndLease(lane),
@@ -72,11 +75,11 @@ export class PlayActs {
       act: (lane) => this.nesting.add(lane),
     },
     stop: {
-      isPossible: (server) => this.#scene.faults.canStop(server),
-      act: (server) => this.#scene.faults.stop(server),
+      isPossible: (server) => this.#faults.canStop(server),
+      act: (server) => this.#faults.stop(server),
     },
     start: {
-      isPossible: (server) => this.#scene.faults.canStart(server),
+      isPossible: (server) => this.#faults.canStart(server),
       act: (server) => this.#start(server),
     },
     break: {
@@ -92,6 +95,9 @@ export class PlayActs {
 
   constructor(scene: ActScene) {
     this.#scene = scene;
+    this.#player = scene.player;
+    this.#moves = scene.moves;
+    this.#faults = scene.faults;
     const { stage, voucherId, faults, lanes } = scene;
     this.servers = new ServerFaults({
       ...{ stage, rung: rungNamed(scene.rung), faults, voucherId, leaseMs: oneHourMs },
@@ -103,7 +109,7 @@ export class PlayActs {
   }
 
   get #isPaused(): boolean {
-    return this.#scene.lanes.some(({ name }) => this.#scene.faults.isPaused(name));
+    return this.#scene.lanes.some(({ name }) => this.#faults.isPaused(name));
   }
 
   /** What other plays would feel: a process that stands still, or servers that answer nobody. */
@@ -113,7 +119,7 @@ export class PlayActs {
 
   /** The order worker consumes nothing until somebody moves it, or starts it. */
   get holdsWorker(): boolean {
-    const { worker } = this.#scene.moves;
+    const { worker } = this.#moves;
     return worker !== undefined && worker.place.is !== 'free';
   }
 
@@ -137,12 +143,12 @@ export class PlayActs {
   }
 
   #workerActs(): Partial<Acts> {
-    const { worker } = this.#scene.moves;
+    const { worker } = this.#moves;
     if (!worker) return {};
     return {
       move: {
         isPossible: () => this.canGo().includes(workerLane),
-        act: () => this.#scene.player.resume(workerLane),
+        act: () => this.#player.resume(workerLane),
       },
       kill: {
         isPossible: () => worker.canDie && !this.#isPaused, // The next one is looked for.
@@ -165,12 +171,12 @@ export class PlayActs {
   }
 
   #stands(lane: string): boolean {
-    return this.#scene.moves.place(lane).is === 'at';
+    return this.#moves.place(lane).is === 'at';
   }
 
   /** The transaction of the order worker is open. */
   #isRecording(): boolean {
-    const place = this.#scene.moves.place(workerLane);
+    const place = this.#moves.place(workerLane);
     return place.is === 'at' && place.checkpoint === 'recording';
   }
 
@@ -181,38 +187,32 @@ export class PlayActs {
 
   #canEndLease(name: string): boolean | Promise<boolean> {
     const lane = this.#laneNamed(name);
-    if (!lane || !this.#scene.moves.locks.isNewestOwner(name)) return false;
-    return this.#scene.faults.canEndLease(this.#scene.voucherId, lane);
+    if (!lane || !this.#moves.locks.isNewestOwner(name)) return false;
+    return this.#faults.canEndLease(this.#scene.voucherId, lane);
   }
 
   /** It has not asked for its lock yet. */
   #canChange(lane: string): boolean {
-    return (
-      rungNamed(this.#scene.rung).lock !== undefined && this.#scene.moves.place(lane).is === 'idle'
-    );
+    return rungNamed(this.#scene.rung).lock !== undefined && this.#moves.place(lane).is === 'idle';
   }
 
   async #endLease(name: string): Promise<void> {
     const lane = this.#laneNamed(name);
     if (!lane) return;
-    await this.#scene.faults.endLease(
-      this.#scene.voucherId,
-      lane,
-      this.#scene.player.requestId(name),
-    );
-    this.#scene.moves.locks.leaseEnded(name); // Dead and releasing processes write no event.
+    await this.#faults.endLease(this.#scene.voucherId, lane, this.#player.requestId(name));
+    this.#moves.locks.leaseEnded(name); // Dead and releasing processes write no event.
   }
 
   async #move(lane: string): Promise<void> {
-    if (this.#scene.player.state(lane)?.kind === 'answered') this.#scene.player.again(lane);
-    else await this.#scene.player.resume(lane);
+    if (this.#player.state(lane)?.kind === 'answered') this.#player.again(lane);
+    else await this.#player.resume(lane);
   }
 
   /** @throws CHOICES_DISTURBED when nothing was seen of it */
   async #break(name: ServerFault | 'cut-off', lane: string): Promise<void> {
     await this.#sale(); // It can be created now.
-    if (await this.servers.break(name, lane, this.#scene.player.state(lane))) {
-      this.#scene.moves.worker?.serversBroken(name);
+    if (await this.servers.break(name, lane, this.#player.state(lane))) {
+      this.#moves.worker?.serversBroken(name);
       return this.#scene.stage.connections.ready();
     }
     throw labError('CHOICES_DISTURBED', `nothing was seen of ${name}`);
@@ -220,9 +220,9 @@ export class PlayActs {
 
   /** Until instances have connected again, the release of a lane would miss a server that runs. */
   async #start(server: string): Promise<void> {
-    await this.#scene.faults.start(server);
+    await this.#faults.start(server);
     const areCutOff = this.#scene.lanes.some(({ name }) => this.servers.isBroken('cut-off', name));
-    if (this.#scene.faults.stopped.length > 0 || this.standsInTheWay || areCutOff) return;
+    if (this.#faults.stopped.length > 0 || this.standsInTheWay || areCutOff) return;
     await (await this.#sale()).lockAnswers();
   }
 
@@ -240,19 +240,17 @@ export class PlayActs {
   /** Where the queue is in an instance, its requests die too. */
   async #killWorker(worker: PlayWorker): Promise<void> {
     for (const { name, instance } of this.#scene.lanes) {
-      if (instance !== worker.process || name === workerLane || !this.#scene.moves.isStanding(name))
+      if (instance !== worker.process || name === workerLane || !this.#moves.isStanding(name))
         continue;
       this.#tellDeath(name);
-      this.#scene.faults.died(name);
+      this.#faults.died(name);
     }
     await worker.kill();
   }
 
   /** The queue is in its instance, and the order worker stands there. */
   #standsWithWorker(lane: string): boolean {
-    return (
-      this.holdsWorker && this.#scene.moves.worker?.process === this.#laneNamed(lane)?.instance
-    );
+    return this.holdsWorker && this.#moves.worker?.process === this.#laneNamed(lane)?.instance;
   }
 
   #laneNamed(name: string): PlayedLane | undefined {
@@ -260,20 +258,20 @@ export class PlayActs {
   }
 
   async #kill(lane: string): Promise<void> {
-    const { worker } = this.#scene.moves;
+    const { worker } = this.#moves;
     if (worker && this.#standsWithWorker(lane)) return this.#killWorker(worker);
     await this.killProcess(lane, `the process of ${lane}`);
-    this.#scene.moves.locks.died(lane);
+    this.#moves.locks.died(lane);
   }
 
   async killProcess(lane: string, name: string): Promise<void> {
     this.#tellDeath(lane);
-    await this.#scene.faults.kill(lane, this.#pidOf(lane), name);
+    await this.#faults.kill(lane, this.#pidOf(lane), name);
   }
 
   /** Before its client sees that no answer comes. */
   #tellDeath(lane: string): void {
-    this.#scene.stage.emit({ kind: 'lane', player: this.#scene.player.id, lane, is: 'dead' });
+    this.#scene.stage.emit({ kind: 'lane', player: this.#player.id, lane, is: 'dead' });
   }
 
   #pidOf(lane: string): number {
