@@ -4,11 +4,12 @@
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { execa } from 'execa';
+import { execa, execaSync } from 'execa';
 import { beforeEach, expect, test } from 'vitest';
 import { zookeeperLocks } from '../../src/lab/environment/locks-now.ts';
-import { namesIn } from '../../src/service/connections/zookeeper-nodes.ts';
+import { exists, namesIn } from '../../src/service/connections/zookeeper-nodes.ts';
 import { LeaseLost, LockServiceUnavailable } from '../../src/service/errors.ts';
+import { nodesOf } from '../../src/service/locks/shared/zookeeper-queue.ts';
 import { held, type OpenLock, openLock } from '../support/locks.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
@@ -197,6 +198,24 @@ test('a lease that is released while its holder is cut off is free once the conn
   proxy.mend();
   await (await held(other.lock, resource, soon)).release();
   expect(kept.signal.aborted).toBe(false);
+});
+
+test('an answer is used before a removal that arrives with it is announced', async () => {
+  const { lock, connections } = await someProcess();
+  await held(lock, resource);
+  const session = connections.zookeeper().session();
+  const folder = nodesOf(resource);
+  const path = `${folder}/${(await namesIn(session, folder))[0]}`;
+  const order: string[] = [];
+  session.removals.once(path, () => order.push('removed'));
+  const asked = exists(session, path).then((isThere) => order.push(`exists: ${isThere}`));
+  const remove = `
+    const client = require('node-zookeeper-client').createClient('127.0.0.1:${serverPort()}');
+    client.once('connected', () => client.remove('${path}', (e) => process.exit(e ? 1 : 0)));
+    client.connect();`;
+  execaSync(process.execPath, ['--eval', remove]); // This process reads nothing meanwhile.
+  await asked;
+  await expect.poll(() => order).toEqual(['exists: true', 'removed']);
 });
 
 test('the fence grows with every lease, whichever process has it', async () => {

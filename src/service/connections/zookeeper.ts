@@ -70,9 +70,11 @@ export class ZookeeperSession {
   readonly removals = new EventEmitter().setMaxListeners(0);
   /**
    * One function for every watch: the client calls the same function once, however many requests
-   * wait for a node.
+   * wait for a node. It announces in the next turn, because an answer that arrived with the event
+   * resolves its promise only after the client has told both.
    */
-  readonly announceRemoval = (event: Event) => void this.removals.emit(event.getPath());
+  readonly announceRemoval = (event: Event) =>
+    void setImmediate(() => this.removals.emit(event.getPath()));
   readonly #client: Client;
   readonly #connection: ClientConnection;
   readonly #answerMs: number;
