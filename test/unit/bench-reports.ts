@@ -22,6 +22,7 @@ const rate = spreadOf([12_345.6, 23_456.7, 34_567.8]);
 const ms = spreadOf([1_012.3, 1_234.5, 2_345.6]);
 const share = spreadOf([0.02, 0.07, 0.12]);
 const slow = spreadOf([101.2, 123.4, 156.7]);
+const thousands = spreadOf([7_012.3, 8_123.4, 9_234.5]);
 const cpu = cpuOf(() => slow);
 const targets = (['met', 'unclear', 'missed', 'unknown'] as const).map((name, index) =>
   judgeTarget(
@@ -72,8 +73,9 @@ export const benchReports: Readonly<Record<string, readonly Block[]>> = {
   }),
   rungs: rungsReport({
     ...{ ...closed, targets: [], faults: [], otherWork: null },
-    rungs: rungNames.slice(0, 2).map((rung) => ({
-      ...{ rung, acceptedPerSecond: slow, recordedPerSecond: slow, p50Ms: slow, p99Ms: ms },
+    rungs: rungNames.map((rung) => ({
+      ...{ rung, acceptedPerSecond: thousands, recordedPerSecond: thousands },
+      ...{ p50Ms: slow, p99Ms: ms },
       ...{ refused: { busy: 12, conflict: 345 }, refusedShare: 1, cpuPerOrder: ms },
     })),
   }),

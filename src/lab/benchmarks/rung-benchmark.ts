@@ -182,7 +182,6 @@ const rungColumns: readonly Column<RungFigures>[] = [
   [{ en: 'recorded/s', zh: '入库/秒' }, ({ recordedPerSecond }) => medianText(recordedPerSecond)],
   ['p50', ({ p50Ms }) => medianText(p50Ms, 1)],
   ['p99', ({ p99Ms }) => medianText(p99Ms, 1)],
-  [{ en: 'refused', zh: '拒绝' }, ({ refusedShare }) => `${(100 * refusedShare).toFixed(0)}%`],
   ['CPU', ({ cpuPerOrder }) => medianText(cpuPerOrder)],
 ];
 
@@ -191,17 +190,15 @@ const legend = {
     en: 'answer times in ms, of refusals too; then p99',
     zh: '响应时间 ms，拒绝的也算；其后是 p99',
   },
-  refused: {
-    en: 'answers that were refused although stock was left',
-    zh: '还有库存却被拒绝的响应',
-  },
   CPU: {
     en: 'microseconds of all servers for each accepted order',
     zh: '每个受理的订单，所有服务器合计的微秒数',
   },
 };
 
-function refusalLine({ rung, refused }: RungFigures): string[] {
+/** Of answers that were refused although stock was left. */
+function refusalLine({ rung, refused, refusedShare }: RungFigures): string[] {
   const counts = Object.entries(refused).map(([code, count]) => `${count} ${code}`);
-  return counts.length > 0 ? [`${rung} refused: ${counts.join(', ')}`] : [];
+  const share = `${(100 * refusedShare).toFixed(0)}%`;
+  return counts.length > 0 ? [`${rung} refused ${share}: ${counts.join(', ')}`] : [];
 }
