@@ -55,7 +55,7 @@ const mysql = project('long MySQL', 8, {
 /** The tests of the scripts and of nginx, on Redis 8.0 and nginx 1.30 too. */
 const newerPrograms = ['.lockstep/redis/start/redis-server', '.lockstep/nginx/start/nginx'];
 const hasNewer = newerPrograms.every((program) => existsSync(program));
-const newer = project('long Redis 8.0, nginx 1.30', 9, {
+const newer = project('long Redis 8.0, nginx 1.30', 8, {
   ...realServers,
   globalSetup: './test/newer/servers.ts', // All of these files share them.
   include: [
@@ -82,7 +82,7 @@ export const projects = [
   onMariadb('security', 1, 'test/security/*.test.ts'),
   onMariadb('drills', 1, 'test/drills/*.test.ts'),
   onMariadb('long', 5, 'test/long/*.test.ts'),
-  // They send a load: with two at once it is about as large as it should be. No verdict needs that.
+  // They send a load: with three at once it is about as large as it should be. No verdict needs that.
   onMariadb('long loads', 6, 'test/long/loads/*.test.ts', { maxWorkers: 2 }),
   mysql,
   newer,
