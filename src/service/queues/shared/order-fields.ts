@@ -55,12 +55,15 @@ export function fieldOf(fields: readonly string[], name: string): string | undef
  */
 export function orderParts(fields: readonly string[]): (readonly string[])[] {
   const parts: string[][] = [];
+  let names = new Set<string>();
   for (let at = 0; at < fields.length; at += 2) {
     const [name = '', value = ''] = fields.slice(at, at + 2);
-    const part = parts.at(-1);
-    const isNext = name === forms.id.name || (part && fieldOf(part, name) !== undefined);
-    if (part && !isNext) part.push(name, value);
-    else parts.push([name, value]);
+    if (parts.length === 0 || name === forms.id.name || names.has(name)) {
+      parts.push([]);
+      names = new Set();
+    }
+    names.add(name);
+    parts.at(-1)?.push(name, value);
   }
   return parts;
 }
