@@ -102,10 +102,16 @@ test.each(playedByHand)(
       expect(result).toMatchObject({ verdict: 'held' }); // On every rung.
     else if (isAboutData(shows))
       expect(result).toMatchObject({ verdict: 'violated', isAsClaimed: true });
+    else if (shows === 'mutual-exclusion')
+      expect(result).toMatchObject({
+        verdict: 'held',
+        isAsClaimed: true,
+        figures: { ownersAtOnce: 2 },
+      });
     else expect(result.figures).toEqual({ stillWaiting: 1 });
     const rows = rowsOf(result)?.map(([, text]) => text) ?? [];
     expect(rows.filter((text) => /is answered|^nothing/.test(String(text)))).toEqual([]);
-    const broken = choicesIn(hand.choices)?.filter((choice) => /^[XPSEKO]/.test(choice)) ?? [];
+    const broken = choicesIn(hand.choices)?.filter((choice) => /^[XPSEKOZ]/.test(choice)) ?? [];
     expect(Object.keys(result.faults ?? {}).length).toBeGreaterThanOrEqual(broken.length);
   },
 );
@@ -156,16 +162,55 @@ test('a lease that ends where its owner has just acquired it is over there, too'
 test('the lease that a choice ends is that of the newest owner, and of no other', async () => {
   const choices = 'AAEABACEB'; // A released late: the key is that of C, and B goes on without one.
   const result = await played(choicesByHand, { rung: 'redis-expiry', choices });
-  expect(rowsOf(result)?.slice(5, 7)).toEqual([
+  expect(rowsOf(result)?.slice(5, 8)).toEqual([
     ['C', 'C has the lock'],
+    ['', 'B and C have the lock at once'],
     ['EB', 'nothing: B has no lease that can end'],
   ]);
 });
 
+test.each([
+  ...(['redis-reentrant', 'redis-spin', 'redis-fair', 'multilock'] as const).map(
+    (rung) => [rung, 'is renewed', 'A is told: accepted'] as const,
+  ),
+  ...(['redis-expiry', 'redis-atomic', 'redis-reentrant-lease', 'redlock', 'fenced'] as const).map(
+    (rung) => [rung, 'ends: nobody renews it', 'A is refused: its lease is over'] as const,
+  ),
+])('on %s, when the time of a lease passes, it %s', async (rung, becomes, told) => {
+  const result = await played(choicesByHand, { rung, choices: 'AATABA' });
+  const texts = rowsOf(result)?.map(([, text]) => text) ?? [];
+  expect(texts[2]).toBe(`the lease of A ${becomes}`);
+  const isRenewed = becomes === 'is renewed';
+  expect(texts[3]).toBe(isRenewed ? 'B waits for the lock of A' : 'B has the lock');
+  expect(texts[4]).toEqual(isRenewed ? order : told);
+  expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+});
+
+test.each([
+  ['whose event loop is blocked', 'AAZATABBRAA', 'block api-1'],
+  ['that is paused', 'AAPATABBRAA', 'pause the process of A'],
+  ['that is cut off', 'AAOATABBA', 'drop redis-main for api-1'],
+])('a process %s renews no lease', async (_, choices, fault) => {
+  const result = await played(choicesByHand, { rung: 'redis-reentrant', choices });
+  const texts = rowsOf(result)?.map(([, text]) => text) ?? [];
+  expect(texts).toContain('the lease of A ends: nobody renews it');
+  expect(texts).toContain('A is refused: its lease is over');
+  expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+  expect(result.faults).toMatchObject({ [fault]: 1 });
+});
+
+test('two owners of one lock are said to be so where a fence refuses the second order', async () => {
+  const { byHand } = schedules['stale-promotion'];
+  const result = await played(choicesByHand, { rung: 'fenced', ...byHand });
+  expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true });
+  expect(result.figures).toEqual({ ownersAtOnce: 2 });
+});
+
 test('a lock without a lease cannot lose it', async () => {
   for (const rung of ['mutex-per-user', 'redis-no-expiry', 'zookeeper'] as const) {
-    const result = await played(choicesByHand, { rung, choices: 'AEA' });
+    const result = await played(choicesByHand, { rung, choices: 'AEATA' });
     expect(rowsOf(result)?.[1]).toEqual(['EA', 'nothing: A has no lease that can end']);
+    expect(rowsOf(result)?.[2]).toEqual(['TA', 'nothing: A has no lease that can end']);
     expect(result.faults).toEqual({});
   }
 });

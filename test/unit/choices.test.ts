@@ -77,6 +77,30 @@ function twoLanes(isInProcess: boolean, instanceOfB = 'api-1'): LaneLocks {
   return locks;
 }
 
+describe('two lanes have one lock at once', () => {
+  const granted = () => {
+    const locks = twoLanes(false, 'api-2');
+    locks.read('B', event('granted', 'api-2'));
+    return locks;
+  };
+
+  test('when it is granted again, and no lease had ended', () => {
+    expect(twoLanes(false).ownersAtOnce(() => true)).toEqual([]);
+    expect(granted().ownersAtOnce(() => true)).toEqual(['A', 'B']);
+    expect(granted().ownersAtOnce((lane) => lane !== 'A')).toEqual([]);
+  });
+
+  test('but not after the end of the lease, nor in two processes with a mutex each', () => {
+    const locks = twoLanes(false, 'api-2');
+    locks.leaseEnded('A');
+    locks.read('B', event('granted', 'api-2'));
+    expect(locks.ownersAtOnce(() => true)).toEqual([]);
+    const mutexes = twoLanes(true, 'api-2');
+    mutexes.read('B', event('granted', 'api-2'));
+    expect(mutexes.ownersAtOnce(() => true)).toEqual([]);
+  });
+});
+
 describe('a lane', () => {
   test('waits for the owner once it was refused, until the owner has released', () => {
     const locks = twoLanes(false, 'api-2');
@@ -145,8 +169,11 @@ test('choices are letters, each with an X before it when its process is killed',
   expect(choicesIn('AEAS2H2B')).toEqual(['A', 'EA', 'S2', 'H2', 'B']);
   expect(choicesIn('UAWXWSWHW')).toEqual(['UA', 'W', 'XW', 'SW', 'HW']);
   expect(choicesIn('PWKQAARW')).toEqual(['PW', 'KQ', 'A', 'A', 'RW']);
+  expect(choicesIn('ZATABKTTAMTRA')).toEqual(['ZA', 'TA', 'B', 'KT', 'TA', 'MT', 'RA']);
   expect(choicesIn('GAIBOAMAKPMP')).toEqual(['GA', 'IB', 'OA', 'MA', 'KP', 'MP']);
-  expect(['EW', 'UW', 'GW', 'KA', 'MR', 'K', 'MW'].map(choicesIn)).toEqual(Array(7).fill(null));
+  expect(['EW', 'UW', 'GW', 'TW', 'ZW', 'KA', 'MR', 'K', 'MW'].map(choicesIn)).toEqual(
+    Array(9).fill(null),
+  );
   const acts = ['W', 'XW', 'SW', 'HW', 'UB', 'A', 'PC', 'RC', 'EB', 'S2', 'H3'].map(actOf);
   expect(acts.map((act) => `${act.does} ${act.to}`)).toEqual([
     ...['move W', 'kill W', 'stop W', 'start W', 'lose-answer B', 'move A'],

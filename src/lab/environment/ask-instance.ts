@@ -16,13 +16,17 @@ interface Instances {
   portOf(name: string): number;
 }
 
-/** Blocks its event loop for this time. @throws INSTANCE_REFUSED */
+/**
+ * Blocks its event loop for this time, or until the file `mark` is gone. @throws INSTANCE_REFUSED
+ */
 export async function blockEventLoop(
   lab: Instances,
   instance: string,
   forMs: number,
+  mark?: string,
 ): Promise<void> {
-  await ask(lab, instance, `block-event-loop?ms=${forMs}`);
+  const until = mark === undefined ? '' : `&while=${encodeURIComponent(mark)}`;
+  await ask(lab, instance, `block-event-loop?ms=${forMs}${until}`);
 }
 
 const silentMs = 250;
@@ -66,6 +70,11 @@ export async function endLeaseIn(
   requestId: string,
 ): Promise<void> {
   await ask(lab, instance, `end-lease?request=${encodeURIComponent(requestId)}`);
+}
+
+/** What it renews by itself is due now. @throws INSTANCE_REFUSED */
+export async function renewLeasesIn(lab: Instances, instance: string): Promise<void> {
+  await ask(lab, instance, 'renew-leases');
 }
 
 /** A CPU profile of V8, of the next `ms` milliseconds. @throws INSTANCE_REFUSED */

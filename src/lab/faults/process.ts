@@ -3,7 +3,8 @@
  * instance, whose event loop stands still or whose wall clock is wrong.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Redis } from 'ioredis';
 import { blockEventLoop, isSilent, setClockRight, stepClock } from '../environment/ask-instance.ts';
@@ -179,6 +180,20 @@ const inLabRedis = (lab: Lab, send: (redis: Redis) => Promise<unknown>): Promise
 export const blockedEventLoop = (instance: string, forMs: number): WatchedFault => ({
   ...momentary(`block ${instance} for ${forMs} ms`, (lab) => blockEventLoop(lab, instance, forMs)),
   watch: (lab) => () => isSilent(lab, instance),
+});
+
+const oneHourMs = 3_600_000;
+
+/** The same until it is mended. */
+export const heldEventLoop = (instance: string): WatchedFault => ({
+  name: `block ${instance}`,
+  watch: (lab) => () => isSilent(lab, instance),
+  async inject(lab) {
+    const mark = join(lab.historyFolder, `${instance}.blocked`);
+    writeFileSync(mark, '');
+    await blockEventLoop(lab, instance, oneHourMs, mark);
+    return async () => rmSync(mark, { force: true });
+  },
 });
 
 /**

@@ -15,6 +15,7 @@ import {
   labRoutes,
   processFaultRoutes,
   profileRoute,
+  renewLeasesRoute,
   sessionRoutes,
 } from './lab-routes.ts';
 import { isOfWorkers, type Lane, meetAsWorker, meetPlayer } from './lanes.ts';
@@ -30,7 +31,9 @@ export function labExtensions(service: Service): Extensions {
     routes: [
       labRoutes(service),
       sessionRoutes(service),
-      ...[processFaultRoutes, profileRoute, endLeaseRoute].map((route) => route(service.readToken)),
+      ...[processFaultRoutes, profileRoute, endLeaseRoute, renewLeasesRoute].map((route) =>
+        route(service.readToken),
+      ),
     ],
   };
 }

@@ -1,6 +1,7 @@
 /** Routes that exist only in the lab. */
 
 import { randomInt } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpBindings } from '@hono/node-server';
@@ -25,6 +26,7 @@ import { using } from '../../service/locks/lock.ts';
 import { asOneOwner } from '../../service/locks/shared/owner.ts';
 import { whenKnown } from '../../service/purchase/when-known.ts';
 import { withOrder } from '../../service/trace/checkpoints.ts';
+import { renewalsAreDue } from '../../service/trace/renewals.ts';
 
 const Accepted = z.object({ id: z.string(), status: z.string() });
 
@@ -104,6 +106,7 @@ const refusals = problemAnswers('invalid-request', 'unauthenticated', 'forbidden
 const mostMs = 600_000;
 const rightClock = Date.now;
 const milliseconds = z.coerce.number().int();
+const Block = z.object({ ms: milliseconds.max(3_600_000).min(0), while: z.string().optional() });
 
 /** The event loop of this process stands still, or its clock steps. */
 export function processFaultRoutes(readToken: ReadToken): App {
@@ -113,8 +116,8 @@ export function processFaultRoutes(readToken: ReadToken): App {
     path: '/lab/block-event-loop',
     operationId: 'blockEventLoop',
     summary: 'Block the event loop',
-    description: 'The process does nothing else for this time.',
-    request: { query: z.object({ ms: milliseconds.max(mostMs).min(0) }) },
+    description: 'The process does nothing else for this time, or until the file `while` is gone.',
+    request: { query: Block },
     responses: { 202: { description: 'The fault begins' }, ...refusals },
   });
   const stepped = jsonAnswer(z.object({ mostAheadMs: z.int() }), 'The clock has stepped');
@@ -131,9 +134,9 @@ export function processFaultRoutes(readToken: ReadToken): App {
   let mostAheadMs = 0; // Of the whole life of this process: its order ids may be as far ahead.
   return routes()
     .openapi(block, (c) => {
-      const { ms } = c.req.valid('query');
+      const { ms, while: mark } = c.req.valid('query');
       const { outgoing } = c.env as HttpBindings;
-      outgoing.once('finish', () => blockFor(ms));
+      outgoing.once('finish', () => blockFor(ms, mark));
       return c.body(null, 202);
     })
     .openapi(step, (c) => {
@@ -144,9 +147,17 @@ export function processFaultRoutes(readToken: ReadToken): App {
     });
 }
 
-function blockFor(ms: number): void {
+function blockFor(ms: number, mark: string | undefined): void {
   const end = performance.now() + ms;
-  while (performance.now() < end);
+  while (performance.now() < end && (mark === undefined || isStillThere(mark)));
+}
+
+const asleep = new Int32Array(new SharedArrayBuffer(4));
+
+/** Looks once in a while: a person may think for long. */
+function isStillThere(file: string): boolean {
+  Atomics.wait(asleep, 0, 0, 10);
+  return existsSync(file);
 }
 
 const betweenSamplesMicroseconds = 500;
@@ -196,6 +207,22 @@ export function endLeaseRoute(readToken: ReadToken): App {
   return routes().openapi(end, (c) => {
     const isEnded = endLease(c.req.valid('query').request);
     return isEnded ? c.body(null, 204) : problem(c, 'not-found', 'This purchase has no lease.');
+  });
+}
+
+/** The watchdogs of this process renew at once: a choice of a play. */
+export function renewLeasesRoute(readToken: ReadToken): App {
+  const renew = createRoute({
+    ...operated(readToken),
+    path: '/lab/renew-leases',
+    operationId: 'renewLeases',
+    summary: 'Renew the leases',
+    description: 'The leases that this process renews by itself are due now.',
+    responses: { 202: { description: 'They are being renewed' }, ...refusals },
+  });
+  return routes().openapi(renew, (c) => {
+    renewalsAreDue();
+    return c.body(null, 202);
   });
 }
 

@@ -41,10 +41,13 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
     const [asClaimed, reasons] = [true, false].map((isClaimed) =>
       played.violated.filter(({ check }) => claimed.includes(check) === isClaimed).map(findingLine),
     ) as [string[], string[]];
+    const { ownersAtOnce = [] } = played.choices.at(-1) ?? {};
+    if (ownersAtOnce.length > 0 && !mayOverlap(rung))
+      reasons.push(`mutual-exclusion: ${choiceWords.en.atOnce(ownersAtOnce)}`);
     return {
       verdict: played.violated.length > 0 ? 'violated' : 'held',
       isAsClaimed: reasons.length === 0,
-      ...{ asClaimed, reasons, figures: stillWaiting(played.choices.at(-1)) },
+      ...{ asClaimed, reasons, figures: figuresAt(played.choices.at(-1)) },
       tables: [
         choicesTable(played.choices, language),
         ...(hasCommands ? [commandsTable(played.choices, language)] : []),
@@ -55,10 +58,17 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
   },
 };
 
-/** Those that nobody will wake while no lease ends. */
-function stillWaiting(last: Choice | undefined): Record<string, number> {
-  const waiting = [...(last?.places.values() ?? [])].filter(({ is }) => is === 'waits');
-  return waiting.length > 0 ? { stillWaiting: waiting.length } : {};
+const mayOverlap = (rung: RungName): boolean =>
+  rungNamed(rung).breaks.some(({ check }) => check === 'mutual-exclusion');
+
+/** Those that nobody will wake while no lease ends; those that have had one lock. */
+function figuresAt(last: Choice | undefined): Record<string, number> {
+  const waiting = [...(last?.places.values() ?? [])].filter(({ is }) => is === 'waits').length;
+  const ownersAtOnce = last?.ownersAtOnce.length ?? 0;
+  return {
+    ...(waiting > 0 && { stillWaiting: waiting }),
+    ...(ownersAtOnce > 0 && { ownersAtOnce }),
+  };
 }
 
 /** The ladder's whole lesson. */
@@ -97,7 +107,7 @@ const cut = (full: string): TableCell =>
   full.length > columnsMax ? { short: `${full.slice(0, columnsMax)}…`, full } : full;
 
 function movedTexts(
-  { choice, places }: Choice,
+  { choice, places, ownersAtOnce }: Choice,
   before: Choice | undefined,
   language: Language,
 ): string[] {
@@ -106,7 +116,11 @@ function movedTexts(
   const moved = [...places].filter(
     ([lane, place]) => textOf(place, places, language) !== textOf(wasIn(lane), places, language),
   );
-  return moved.map(([lane, place]) => `${lane} ${textOf(place, places, language)}`);
+  const shared = ownersAtOnce.length > 0 && before?.ownersAtOnce.length === 0;
+  return [
+    ...moved.map(([lane, place]) => `${lane} ${textOf(place, places, language)}`),
+    ...(shared ? [choiceWords[language].atOnce(ownersAtOnce)] : []),
+  ];
 }
 
 /** Behind a queue an accepted order is not recorded yet. */
@@ -118,9 +132,9 @@ function textOf(place: Place, places: Choice['places'], language: Language): str
 }
 
 /** What a fault did, beside what it made the lanes do. */
-function faultTexts({ choice }: Choice, language: Language): string[] {
+function faultTexts({ choice, isRenewed = false }: Choice, language: Language): string[] {
   const { does, to } = actOf(choice);
-  const did = choiceWords[language].did(does, to);
+  const did = choiceWords[language].did(does, to, isRenewed);
   return did === undefined ? [] : [did];
 }
 

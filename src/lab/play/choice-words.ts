@@ -20,7 +20,8 @@ interface ChoiceWords {
   readonly waitsForRow: string;
   readonly waitsForLock: string;
   readonly waitsFor: (lane: string, isDead: boolean) => string;
-  readonly did: (does: string, to: string) => string | undefined;
+  readonly did: (does: string, to: string, isRenewed: boolean) => string | undefined;
+  readonly atOnce: (lanes: readonly string[]) => string;
   readonly nothing: (does: string, to: string) => string | undefined;
   readonly noWorkerLane: string;
   readonly stuck: (lane: string, place: string) => string;
@@ -43,9 +44,11 @@ const en: ChoiceWords = {
   waitsForLock: 'waits for a lock that no buyer here has',
   waitsFor: (lane, isDead) =>
     `waits for the lock of ${lane}${isDead ? ', whose process was killed' : ''}`,
-  did: (does, to) =>
+  did: (does, to, isRenewed) =>
     ({
       'end-lease': `the lease of ${to} ends`,
+      'pass-time': `the lease of ${to} ${isRenewed ? 'is renewed' : 'ends: nobody renews it'}`,
+      block: `the event loop of ${to} is blocked`,
       resume: `the process of ${to} runs again`,
       'lose-answer': `the answer of ${to} will be lost`,
       forget: `${to} will forget to release its lock`,
@@ -57,9 +60,12 @@ const en: ChoiceWords = {
       stop: `${to === workerLane ? 'the order worker' : to} stops`,
       start: `${to === workerLane ? 'the order worker' : to} runs again`,
     })[does],
+  atOnce: (lanes) => `${lanes.join(' and ')} have the lock at once`,
   nothing: (does, to) =>
     ({
       'end-lease': `nothing: ${to} has no lease that can end`,
+      'pass-time': `nothing: ${to} has no lease that can end`,
+      block: `nothing: the event loop of ${to} cannot be blocked now`,
       worker: 'nothing: that cannot be done to W now',
       stop: `nothing: this rung does not ask ${to}, or it is stopped already`,
       start: `nothing: ${to} is not stopped`,
@@ -92,9 +98,11 @@ const zh: ChoiceWords = {
   waitsForRow: '等待数据库里的一行',
   waitsForLock: '等待一把锁，持有它的不是这里的买家',
   waitsFor: (lane, isDead) => `等待 ${lane} 的锁${isDead ? '，而它的进程已被杀死' : ''}`,
-  did: (does, to) =>
+  did: (does, to, isRenewed) =>
     ({
       'end-lease': `${to} 的租约结束`,
+      'pass-time': `${to} 的租约${isRenewed ? '已续期' : '到期：没有续期'}`,
+      block: `${to} 的事件循环被阻塞`,
       resume: `${to} 的进程恢复运行`,
       'lose-answer': `${to} 的下一个响应会丢失`,
       forget: `${to} 会忘记释放锁`,
@@ -106,9 +114,12 @@ const zh: ChoiceWords = {
       stop: `${to === workerLane ? '订单消费者' : to} 停止`,
       start: `${to === workerLane ? '订单消费者' : to} 重新运行`,
     })[does],
+  atOnce: (lanes) => `${lanes.join(' 和 ')} 同时持有锁`,
   nothing: (does, to) =>
     ({
       'end-lease': `没有变化：${to} 没有可以结束的租约`,
+      'pass-time': `没有变化：${to} 没有可以结束的租约`,
+      block: `没有变化：现在不能阻塞 ${to} 的事件循环`,
       worker: '没有变化：现在不能对 W 这样做',
       stop: `没有变化：这个方案不用 ${to}，或者它已经停了`,
       start: `没有变化：${to} 没有停`,

@@ -52,6 +52,12 @@ export class LaneLocks {
     return [...this.#owners.values()].some((owners) => [...owners].at(-1) === lane);
   }
 
+  /** The owners of a lock that was granted again before the lease of the one before had ended. */
+  ownersAtOnce(isAwake: (lane: string) => boolean): readonly string[] {
+    const awake = [...this.#owners.values()].map((owners) => [...owners].filter(isAwake));
+    return awake.find(({ length }) => length > 1) ?? [];
+  }
+
   /** It owns nothing any more. */
   leaseEnded(lane: string): void {
     for (const owners of this.#owners.values()) owners.delete(lane);

@@ -1,9 +1,10 @@
 /**
  * The letters of choices. `A` moves a buyer, `W` the order worker. `XA` kills its process, `PA`
- * pauses it, `RA` resumes it, `OA` cuts it off from its lock servers, `MA` mends that. `EA` ends
- * its lease, `UA` loses its answer. Before it begins, `GA` makes it forget to release, and `IA`
- * makes it buy inside its own lock. `S2` stops redis-2, `H2` starts it again; so do `SW` and `HW`
- * with the order worker. `KP` breaks something in the servers, and `MP` mends it.
+ * pauses it, `ZA` blocks its event loop, `RA` resumes it. `OA` cuts it off from its lock servers,
+ * `MA` mends that. `EA` ends its lease; `TA` lets the time of its lease pass: it is renewed, or
+ * ends. `UA` loses its answer. Before it begins, `GA` makes it forget to release, and `IA` makes it
+ * buy inside its own lock. `S2` stops redis-2, `H2` starts it again; so do `SW` and `HW` with the
+ * order worker. `KP` breaks something in the servers, and `MP` mends it.
  */
 import { workerLane } from '../stage/lane-messages.ts';
 import type { LockFaultName } from './lock-faults.ts';
@@ -14,8 +15,10 @@ export const laneNames = ['A', 'B', 'C', 'D'] as const;
 const acts = {
   X: 'kill',
   P: 'pause',
+  Z: 'block',
   R: 'resume',
   E: 'end-lease',
+  T: 'pass-time',
   U: 'lose-answer',
   S: 'stop',
   H: 'start',
@@ -52,7 +55,7 @@ const letters = Object.entries(serverFaults);
 const broken = letters.map(([letter]) => letter).join('');
 const mended = letters.filter(([, fault]) => isLasting(fault)).map(([letter]) => letter);
 const pattern = new RegExp(
-  `[XPREUOGIM]?[A-D]|[XPR]?${workerLane}|[SH][1-3${workerLane}]|K[${broken}]|M[${mended.join('')}]`,
+  `[XPZRETUOGIM]?[A-D]|[XPR]?${workerLane}|[SH][1-3${workerLane}]|K[${broken}]|M[${mended.join('')}]`,
   'g',
 );
 
@@ -98,7 +101,9 @@ export const hasFaults = (choices: string): boolean =>
 /** Without a fault that other plays would feel: that of a process, or of a server. */
 export const disturbsOnlyItsOwnPlay = (choices: string): boolean =>
   (choicesIn(choices) ?? []).every((choice) =>
-    ['move', 'end-lease', 'lose-answer', 'forget', 'nest'].includes(actOf(choice).does),
+    ['move', 'end-lease', 'pass-time', 'lose-answer', 'forget', 'nest'].includes(
+      actOf(choice).does,
+    ),
   );
 
 /** As many lanes as the choices name; two at least. */

@@ -50,6 +50,10 @@ export class PlayActs {
       isPossible: (lane) => this.#stands(lane) && !this.#standsWithWorker(lane),
       act: (lane) => this.#faults.pause(lane, this.#pidOf(lane), `the process of ${lane}`),
     },
+    block: {
+      isPossible: (lane) => this.#stands(lane) && !this.#standsWithWorker(lane),
+      act: (lane) => this.#block(lane),
+    },
     resume: {
       isPossible: (lane) => this.#faults.isPaused(lane),
       act: (lane) => this.#faults.resume(lane),
@@ -57,6 +61,10 @@ export class PlayActs {
     'end-lease': {
       isPossible: (lane) => this.#canEndLease(lane),
       act: (lane) => this.#endLease(lane),
+    },
+    'pass-time': {
+      isPossible: (lane) => this.#canEndLease(lane),
+      act: (lane) => this.#passTime(lane),
     },
     'lose-answer': {
       isPossible: (lane) => this.canGo().includes(lane) && !this.losing.has(lane),
@@ -133,9 +141,10 @@ export class PlayActs {
     return (await this.#actsOn(to)[does]?.isPossible(to)) ?? false;
   }
 
-  async do({ does, to }: Act): Promise<void> {
+  /** @returns of a lease whose time has passed: whether it was renewed */
+  async do({ does, to }: Act): Promise<unknown> {
     this.hasBroken ||= isOfServers({ does, to }) || does === 'cut-off';
-    await this.#actsOn(to)[does]?.act(to);
+    return this.#actsOn(to)[does]?.act(to);
   }
 
   #actsOn(to: string): Partial<Acts> {
@@ -201,6 +210,21 @@ export class PlayActs {
     if (!lane) return;
     await this.#faults.endLease(this.#scene.voucherId, lane, this.#player.requestId(name));
     this.#moves.locks.leaseEnded(name); // Dead and releasing processes write no event.
+  }
+
+  async #passTime(name: string): Promise<boolean> {
+    const lane = this.#laneNamed(name);
+    const request = this.#player.requestId(name);
+    const isRenewed = lane && (await this.#faults.passTime(this.#scene.voucherId, lane, request));
+    if (!isRenewed) this.#moves.locks.leaseEnded(name);
+    return isRenewed ?? false;
+  }
+
+  /** @throws CHOICES_DISTURBED when nothing was seen of it */
+  async #block(lane: string): Promise<void> {
+    const { instance = '' } = this.#laneNamed(lane) ?? {};
+    if (await this.#faults.block(lane, instance)) return;
+    throw labError('CHOICES_DISTURBED', `nothing was seen of the blocked event loop of ${lane}`);
   }
 
   async #move(lane: string): Promise<void> {

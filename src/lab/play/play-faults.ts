@@ -1,14 +1,18 @@
 /** A choice or a step breaks a process, a lease or a server here; the end of the play mends it. */
 import type { Redis } from 'ioredis';
 import type { Rung } from '../../service/ladder/rung.ts';
-import { endLeaseIn } from '../environment/ask-instance.ts';
+import { endLeaseIn, renewLeasesIn } from '../environment/ask-instance.ts';
 import type { Lab } from '../environment/lab.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import type { Fault, HasHit, Undo, WatchedFault } from '../faults/fault.ts';
-import { killProcess, pauseProcess, stopServer } from '../faults/process.ts';
+import { heldEventLoop, killProcess, pauseProcess, stopServer } from '../faults/process.ts';
 import type { PlayedLane } from '../stage/events.ts';
 import type { Stage } from '../stage/stage.ts';
 import { lockClients, lockKey } from './lock-clients.ts';
+
+/** So much is left when a renewal is due: a slow machine must not miss it. */
+const lastOfLeaseMs = 10_000;
+const renewedWithinMs = 1_500;
 
 export class PlayFaults {
   readonly #stage: Stage;
@@ -46,8 +50,17 @@ export class PlayFaults {
   }
 
   /** @returns whether it is seen to have hit */
-  async pause(lane: string, pid: number, name?: string): Promise<boolean> {
-    const { undo: resume, hasHit } = await injectWatched([pauseProcess(pid, name)], this.#stage);
+  pause(lane: string, pid: number, name?: string): Promise<boolean> {
+    return this.#standStill(lane, pauseProcess(pid, name));
+  }
+
+  /** @returns whether it is seen to have hit */
+  block(lane: string, instance: string): Promise<boolean> {
+    return this.#standStill(lane, heldEventLoop(instance));
+  }
+
+  async #standStill(lane: string, fault: WatchedFault): Promise<boolean> {
+    const { undo: resume, hasHit } = await injectWatched([fault], this.#stage);
     this.#paused.set(lane, { resume, hears: async () => {} });
     return hasHit;
   }
@@ -130,6 +143,29 @@ export class PlayFaults {
       return async () => {}; // A lease that has ended stays so.
     };
     await this.#stage.inject({ name: `end the lease of ${lane.name}`, inject });
+  }
+
+  /**
+   * All but the last of its lease has passed: its process renews it now, or it ends.
+   * @returns whether it was renewed
+   */
+  async passTime(voucherId: string, lane: PlayedLane, requestId: string): Promise<boolean> {
+    const { name, userId, instance } = lane;
+    const key = lockKey(this.#rung, { voucherId, userId });
+    const servers = this.#servers();
+    for (const redis of servers) await redis.pexpire(key, lastOfLeaseMs);
+    const isRenewed = async () => {
+      const left = await Promise.all(servers.map((redis) => redis.pttl(key)));
+      const renewed = left.filter((leftMs) => leftMs > lastOfLeaseMs);
+      return renewed.length >= (this.#rung.lockService?.needed ?? 1);
+    };
+    const renew = async () => {
+      await renewLeasesIn(this.#stage.lab, instance).catch(() => {}); // It may be cut off.
+      return isInTime(this.#stage.until('the renewal of a lease', renewedWithinMs, isRenewed));
+    };
+    if (!(this.isDead(name) || this.isPaused(name)) && (await renew())) return true;
+    await this.endLease(voucherId, lane, requestId);
+    return false;
   }
 
   /** Those of the lock that answer. */

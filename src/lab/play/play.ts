@@ -42,6 +42,10 @@ export interface Choice {
   readonly places: ReadonlyMap<string, Place>;
   /** What it sent to Redis and MySQL, where that was asked for. */
   readonly commands?: readonly WireCommand[];
+  /** Of a lease whose time has passed. */
+  readonly isRenewed?: boolean;
+  /** The lanes that had one lock at once, then or before. */
+  readonly ownersAtOnce: readonly string[];
 }
 
 export class ChoicePlay {
@@ -59,6 +63,7 @@ export class ChoicePlay {
   #isObserved: boolean;
   #places: ReadonlyMap<string, Place> = new Map();
   #steps = 0;
+  #ownersAtOnce: readonly string[] = [];
 
   private constructor(stage: Stage, setUp: SetUp, voucherId: string) {
     this.#stage = stage;
@@ -165,16 +170,29 @@ export class ChoicePlay {
     this.#tell({ kind: 'choice', step, choice, lane, isTaken });
     const { wire } = this.#setUp;
     await wire?.skip();
+    let came: unknown;
     if (isTaken) {
-      await this.#acts.do(act);
+      came = await this.#acts.do(act);
       await this.#moves.untilStill(stillWithinMs);
+      this.#lookAtOwners();
     }
     const commands = await wire?.take();
     const places = this.#placesNow();
     this.#tellWaits(places);
     await this.#observe(this.isOver());
     this.#tell({ kind: 'still', step, tookMs: performance.now() - startedAt });
-    return { choice, lane, taken: isTaken, places, ...(commands && { commands }) };
+    return {
+      ...{ choice, lane, taken: isTaken, places, ownersAtOnce: this.#ownersAtOnce },
+      ...(act.does === 'pass-time' && { isRenewed: came === true }),
+      ...(commands && { commands }),
+    };
+  }
+
+  /** Of a process that stands still, nobody hears that its lease has ended. */
+  #lookAtOwners(): void {
+    const isAwake = (lane: string) => !(this.#faults.isDead(lane) || this.#faults.isPaused(lane));
+    const owners = this.#moves.locks.ownersAtOnce(isAwake);
+    if (owners.length > 0) this.#ownersAtOnce = owners;
   }
 
   /** Nothing can be chosen any more. */
@@ -204,7 +222,10 @@ export class ChoicePlay {
     const facts = await this.facts(isFinal);
     const asked = { rung: this.#rung, facts, lanes: this.#played, locks: this.#moves.locks };
     this.#tell({ kind: 'readings', readings: await readingsOf(connections, asked) });
-    this.#tell({ kind: 'judged', ...judgedPromises(facts, isFinal) });
+    const owners = this.#ownersAtOnce;
+    const isShared = owners.length > 0;
+    const judged = judgedPromises(facts, isFinal);
+    this.#tell({ kind: 'judged', ...judged, ...(isShared && { ownersAtOnce: owners }) });
   }
 
   /** @param isFinal once the queue of the rung is empty; the order worker of a play has said so. */
@@ -251,7 +272,8 @@ export class ChoicePlay {
     await this.#player.freeWorker(); // A second copy of an order may have come.
     await this.#player.finish(stillWithinMs);
     await this.#observe(true);
-    return open.length > 0 ? { choice: '(rest)', lane: '', taken: true, places } : null;
+    const rest = { choice: '(rest)', lane: '', taken: true, places } as const;
+    return open.length > 0 ? { ...rest, ownersAtOnce: this.#ownersAtOnce } : null;
   }
 
   /** Of one that nobody watches any more. What it cannot finish is freed. */

@@ -224,6 +224,7 @@ export const schedules = {
     onlyHere: true,
     needs: 'lock',
     shows: 'mutual-exclusion',
+    byHand: { choices: 'AAAAAAEABACBBCCC', stopsEverywhere: true },
     steps: [
       run('A', 'owner-checked', 'has sold; sees its own lock', '已售出；看到的是自己的锁', {
         orUntil: ['before-compare'],
@@ -554,6 +555,7 @@ export const schedules = {
     ...lockFault,
     needs: 'lock-redis',
     shows: 'mutual-exclusion',
+    byHand: { choices: 'AATAKSTABTAAB' },
     steps: [
       run('A', 'after-check', 'has the lock', '得到锁'),
       expire('A', 'its lease is renewed', '其租约被续期'),
@@ -595,6 +597,7 @@ export const schedules = {
     rung: 'redis-reentrant',
     ...lockFault,
     undisturbed: ['B'],
+    byHand: { choices: 'AAZATABBRAAB' },
     steps: [
       run('A', 'after-check', 'has the lock', '得到锁'),
       fault('block', 'its event loop stands still', '其事件循环停住', 'A'),

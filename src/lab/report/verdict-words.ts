@@ -135,6 +135,7 @@ const inChinese: Readonly<Record<string, string>> = {
   ...{
     seconds: '时长（秒）',
     stillWaiting: '还在等待',
+    ownersAtOnce: '同时持有锁的买家',
     rungs: '方案',
     orders: '先后顺序',
     shown: '已演示',

@@ -64,6 +64,8 @@ export interface JudgedPromises {
   readonly unknown: readonly CheckName[];
   /** Every lane is over: no check about data is left out. */
   readonly isFinal: boolean;
+  /** The lanes that have had one lock at once, and no lease of theirs had ended. */
+  readonly ownersAtOnce?: readonly string[];
 }
 
 /** What happens in a play of choices. */

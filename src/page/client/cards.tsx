@@ -113,8 +113,8 @@ export function BeginAgain({ isOnItsWay, because = '', onPlay }: BeginAgainProps
 
 /** A shape beside every colour. */
 export const verdictMarks = {
-  ...{ violated: '✗', held: '✓', unknown: '?', stuck: '◌', 'so-far': '◌' },
-} as const satisfies Record<Verdict | 'stuck' | 'so-far', string>;
+  ...{ violated: '✗', held: '✓', unknown: '?', overlap: '∥', stuck: '◌', 'so-far': '◌' },
+} as const satisfies Record<Verdict | 'overlap' | 'stuck' | 'so-far', string>;
 
 interface ChipProps {
   readonly verdict: keyof typeof verdictMarks;
@@ -182,7 +182,7 @@ export function Outcomes({ of }: { of: PlayView }) {
 }
 
 export function PlayChip({ of }: { of: PlayView }) {
-  const { words } = page.value;
+  const { words, atOnce } = page.value;
   const [broken] = of.broken;
   if (broken) {
     const text = `${words.violated}: ${ladder.value.checks[broken.check]}`;
@@ -193,6 +193,8 @@ export function PlayChip({ of }: { of: PlayView }) {
   }
   if (of.isFinal && of.unknown.length > 0)
     return <Chip verdict="unknown" text={words.cannotTell} />;
+  if (of.ownersAtOnce.length > 0)
+    return <Chip verdict="overlap" text={atOnce(of.ownersAtOnce.join(', '))} />;
   if (isOver(of) && !isDone(of)) return <Chip verdict="stuck" text={words.stuck} />;
   return isOver(of) && of.isFinal ? (
     <Chip verdict="held" text={words.held} />

@@ -28,14 +28,16 @@ export function Ends({ of }: { of: PlayView }) {
 
 function faultText(choice: string, { lanes }: PlayView): string {
   const { does, to } = actOf(choice);
-  const { kill, pause, resume, endLease, loseAnswer, stop, start, words } = page.value;
+  const { kill, pause, block, resume, endLease, passTime, loseAnswer, stop, start, words } =
+    page.value;
   const { forget, nest, cutOff, breakIn, mend } = page.value;
   const { instance = '' } = lanes.get(to) ?? {};
   const [process, server] =
     to === workerLane ? [words.processOfWorker, words.worker] : [instance, to];
   const texts = {
     ...{ kill: kill(process), pause: pause(process), resume: resume(process) },
-    ...{ 'end-lease': endLease(to), 'lose-answer': loseAnswer(to), move: '' },
+    ...{ 'end-lease': endLease(to), 'pass-time': passTime(to), block: block(instance) },
+    ...{ 'lose-answer': loseAnswer(to), move: '' },
     ...{ stop: stop(server), start: start(server), forget: forget(to), nest: nest(to) },
     ...{ 'cut-off': cutOff(instance), mend: mend(to), break: breakIn(to) },
   };
@@ -46,7 +48,7 @@ function faultText(choice: string, { lanes }: PlayView): string {
 function Faults({ of }: { of: PlayView }) {
   const faults = faultsIn(of);
   if (faults.length === 0) return null;
-  const isRare = (choice: string) => /^[GIOK]/.test(choice);
+  const isRare = (choice: string) => /^[GIOKTZ]/.test(choice);
   const { orBreak, breakServers } = page.value.words;
   const rare = faults.filter(isRare);
   return (

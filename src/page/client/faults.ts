@@ -83,11 +83,13 @@ export function faultsIn(of: PlayView): string[] {
     (name) => name !== workerLane && !losing.has(name),
   );
   const all = [
-    ...inState('at').flatMap((name) => (name === workerLane ? [] : [`X${name}`, `P${name}`])),
+    ...inState('at').flatMap((name) =>
+      name === workerLane ? [] : [`X${name}`, `P${name}`, `Z${name}`],
+    ),
     ...workerFaults(of),
     ...mayLose.map((name) => `U${name}`),
     ...inState('paused').map((name) => `R${name}`),
-    ...[...owners].map((name) => `E${name}`),
+    ...[...owners].flatMap((name) => [`E${name}`, `T${name}`]),
     ...lockFaults(of),
     ...serverChoices(of),
     ...masters.map((server) => `${isAway(server) ? 'H' : 'S'}${server.at(-1)}`),
@@ -121,7 +123,7 @@ function circumstancesOf({ choices, rows }: PlayView): Circumstance[] {
   if (has('forget')) played.push('never-released');
   if (has('nest')) played.push('re-entry');
   if (has('kill')) played.push('crash-before-publish', 'crash-between-writes', 'instance-dies');
-  if (has('end-lease'))
+  if (has('end-lease') || has('pass-time'))
     played.push(
       has('pause') ? 'holder-pauses' : 'lease-expires-during-sale',
       'release-after-expiry',

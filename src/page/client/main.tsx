@@ -288,7 +288,7 @@ function onRaceKey(key: string, wanted: PlayAddress): void {
   const isBeside = beside.value !== '';
   const choice = faultLetter + key.toUpperCase();
   const isChoice = !isBeside && of && choicesIn(choice) !== null;
-  faultLetter = !isChoice && 'xpreushogikm'.includes(key) ? key.toUpperCase() : '';
+  faultLetter = !isChoice && 'xpzretushogikm'.includes(key) ? key.toUpperCase() : '';
   const outcomes = of
     ? outcomesFor(buyersIn(of).length, isDone(of))
     : outcomesFor(wanted.lanes, false);

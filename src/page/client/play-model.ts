@@ -82,6 +82,8 @@ export interface PlayView extends Began<'play'>, PlayedRows {
   /** The checks that could not tell. */
   readonly unknown: readonly string[];
   readonly isFinal: boolean;
+  /** The lanes that have had one lock at once. */
+  readonly ownersAtOnce: readonly string[];
   /** The lanes whose next answer is lost. */
   readonly losing: ReadonlySet<string>;
   /** It can be played no more. */
@@ -157,7 +159,7 @@ type OfPlay = Extract<StageEvent, { readonly player: string }>;
 export const playViewOf = (event: Event<'play'>): PlayView => ({
   ...{ ...event, lanes: lanesIn(event), rows: [], choices: [], readings: [], readAtMs: 0 },
   ...{ changed: new Set(), broken: [], unknown: [], isFinal: false, passed: new Map() },
-  ...{ isStill: event.planned === '', losing: new Set() },
+  ...{ isStill: event.planned === '', losing: new Set(), ownersAtOnce: [] },
 });
 
 export function addToPlay(play: PlayView, event: OfPlay): PlayView {
@@ -172,8 +174,10 @@ export function addToPlay(play: PlayView, event: OfPlay): PlayView {
       return withEvidence(play, event.lane, event);
     case 'readings':
       return read(play, event);
-    case 'judged':
-      return { ...play, broken: event.broken, unknown: event.unknown, isFinal: event.isFinal };
+    case 'judged': {
+      const { broken, unknown, isFinal, ownersAtOnce = [] } = event;
+      return { ...play, broken, unknown, isFinal, ownersAtOnce };
+    }
     case 'ended':
       return { ...play, ended: event.because, isStill: false };
     case 'still':
@@ -218,7 +222,7 @@ function hit(play: PlayView, does: string, lane: string, sinceMs: number): PlayV
     return withLane(play, lane, { sinceMs, state: 'stopped' });
   const { checkpoint } = play.lanes.get(lane) ?? {};
   const at = { sinceMs, ...(checkpoint && { checkpoint }) };
-  if (does === 'pause') return withLane(play, lane, { ...at, state: 'paused' });
+  if (does === 'pause' || does === 'block') return withLane(play, lane, { ...at, state: 'paused' });
   const isFree = lane === workerLane && !checkpoint;
   return does === 'resume' ? withLane(play, lane, { ...at, state: isFree ? 'free' : 'at' }) : play;
 }

@@ -55,9 +55,12 @@ function endable(lease: Lease, resource: string, order: Order | undefined): Leas
   const end = () => ended.abort(lost());
   endings.set(requestId, end);
   const release = once(async () => {
-    if (endings.get(requestId) === end) endings.delete(requestId);
     lease.signal.removeEventListener('abort', forward);
-    await lease.release();
+    try {
+      await lease.release();
+    } finally {
+      if (endings.get(requestId) === end) endings.delete(requestId); // It may end in its release.
+    }
   });
   return {
     ...withRelease(lease, release),

@@ -3,6 +3,7 @@
  * share one deadline and are lost together; the last release gives the lock back.
  */
 import { LeaseLost } from '../../errors.ts';
+import { onRenewalsDue } from '../../trace/renewals.ts';
 import type { Lease } from '../lock.ts';
 import { Alarm } from './deadlines.ts';
 import { leaseOf } from './leases.ts';
@@ -141,6 +142,7 @@ export class Watchdog {
   constructor(timeoutMs: number, renew: Renew) {
     this.timeoutMs = timeoutMs;
     this.#renew = renew;
+    onRenewalsDue(() => this.#renewAll());
   }
 
   watch(ownership: Ownership): void {
