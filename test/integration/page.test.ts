@@ -255,6 +255,24 @@ test('a buyer forgets its lock, or waits for itself; what is rarely broken is be
   expect(await textOf(nested, '[data-waits=A]')).toMatch(/A has the lock/);
 });
 
+test('two owners of one lock are seen where no data is wrong', async () => {
+  const tab = await predicted('/race/redis-owner?do=AAAAAAEABACBBCCC&lanes=3&fine=1');
+  await says(tab, '[data-verdict=overlap]', /B, C had the lock at once, and no data is wrong/);
+});
+
+test('the time of a lease passes: it is renewed, and not by an event loop that is blocked', async () => {
+  const tab = await predicted('/race/redis-reentrant?do=AAB');
+  await tab.locator('.faults summary').click();
+  await tab.locator('[data-fault=TA]:not([disabled])').click();
+  await says(tab, 'g[data-kind=fault]', /the time of its lease passes/);
+  await canGo(tab, 'A');
+  expect(await textOf(tab, '[data-waits=B]')).toMatch(/A has the lock/);
+  await choose(tab, 'ZATA');
+  await canGo(tab, 'B');
+  await choose(tab, 'RA');
+  await canGo(tab, 'A');
+});
+
 test('the server of a queue restarts while its worker stands still, and the order is lost', async () => {
   const tab = await predicted('/race/redis-pubsub?do=PWKQA');
   await choose(tab, 'ARWB');
