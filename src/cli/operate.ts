@@ -12,15 +12,28 @@ import { audit, auditInEnglish, proofsOf, unknownUnlessTried } from '../service/
 import { collectFacts } from '../service/audit/collect.ts';
 import { confirmed, type Facts } from '../service/audit/facts.ts';
 import { readHistory } from '../service/audit/read-history.ts';
+import type { Connections } from '../service/connections/connections.ts';
 import type { OperationResult } from '../service/operate/operate.ts';
+import { type OperateSentences, operateSentences } from '../service/operate/sentences.ts';
 import { flag } from '../service/operate/words.ts';
 import { endedDays, runEndedSales } from '../service/orders/ended-sales.ts';
 import { LettersGiven, runDeadLetters } from '../service/orders/letters-command.ts';
 import { ReconcileGiven, runReconcile } from '../service/orders/reconcile/reconcile-command.ts';
 import { withDeployment } from '../service/processes/with-stores.ts';
+import { operateZh } from '../texts/operate-zh.ts';
 import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
+import { errorInChinese } from './errors-zh.ts';
 import { print, setExitCode } from './output.ts';
+
+/** An error of one letter is told as one of a command is. */
+const operateWords: Readonly<Record<Language, OperateSentences>> = {
+  en: operateSentences,
+  zh: {
+    ...operateZh,
+    refused: (id, code) => operateZh.refused(id, code, errorInChinese(code)),
+  },
+};
 
 function tellDone(json: boolean, { data, text, exitCode }: OperationResult): void {
   print(json, data, () => wrapLines(text));
@@ -52,18 +65,24 @@ const reconcileRow = commandRow({
       zh: '从 MySQL 和 Stream 全部重建；期间停卖',
       conflicts: ['repair'],
     },
+    language,
     json,
   },
 });
 
-export const addReconcile = command(reconcileRow, async ({ labFolder }, { json, ...given }) => {
-  if (given.voucherId !== undefined && given.rebuild) throw labError('REBUILD_OF_ONE');
-  const lab = runningLab(labFolder);
-  const done = await withConnections(lab, (opened) => runReconcile(opened, given));
-  // Of the epoch before: with these data the service would not start again.
-  if (given.rebuild) forgetKept(lab.dataFolder('redis-main'));
-  tellDone(json, done);
-});
+export const addReconcile = command(
+  reconcileRow,
+  async ({ labFolder }, { json, language, ...given }) => {
+    if (given.voucherId !== undefined && given.rebuild) throw labError('REBUILD_OF_ONE');
+    const lab = runningLab(labFolder);
+    const done = await withConnections(lab, (opened) =>
+      runReconcile(opened, given, operateWords[language]),
+    );
+    // Of the epoch before: with these data the service would not start again.
+    if (given.rebuild) forgetKept(lab.dataFolder('redis-main'));
+    tellDone(json, done);
+  },
+);
 
 const { act, letter, most, all, reason, voucherId } = LettersGiven.shape;
 
@@ -109,15 +128,17 @@ const lettersRow = commandRow({
       en: 'of the service in the environment (MYSQL_URL, …), not the lab',
       zh: '不是实验环境，而是环境变量（MYSQL_URL……）指的服务',
     },
+    language,
     json,
   },
 });
 
 export const addDeadLetters = command(lettersRow, async ({ labFolder }, given) => {
-  const { json, deployment, ...request } = given;
+  const { json, deployment, language, ...request } = given;
+  const run = (opened: Connections) => runDeadLetters(opened, request, operateWords[language]);
   const done = await (deployment
-    ? withDeployment((opened) => runDeadLetters(opened, request))
-    : withConnections(runningLab(labFolder), (opened) => runDeadLetters(opened, request)));
+    ? withDeployment(run)
+    : withConnections(runningLab(labFolder), run));
   tellDone(json, done);
 });
 
@@ -134,14 +155,17 @@ const endedRow = commandRow({
       en: 'only sales that ended at least this many days ago',
       zh: '至少多少天前结束的',
     },
+    language,
     json,
   },
 });
 
-export const addEndedSales = command(endedRow, async ({ labFolder }, { days, json }) =>
+export const addEndedSales = command(endedRow, async ({ labFolder }, { days, json, language }) =>
   tellDone(
     json,
-    await withConnections(runningLab(labFolder), (opened) => runEndedSales(opened, days)),
+    await withConnections(runningLab(labFolder), (opened) =>
+      runEndedSales(opened, days, operateWords[language]),
+    ),
   ),
 );
 

@@ -82,7 +82,7 @@ describe('reconcile', () => {
   test('finishes a transfer that was cut in half, and changes nothing else', async () => {
     await cutTransfer();
     const { after, repaired } = await repair(sale.connections, sale.id);
-    expect(repaired.map(({ text }) => text)).toEqual(['1 transfers between buckets were finished']);
+    expect(repaired.map(({ says }) => says)).toEqual([['transfers-finished', 1]]);
     expect(after.verdict).toBe('consistent');
     expect(await stock()).toMatchObject({ stock: 7, inTransit: 0, open: [] });
     expect((await repair(sale.connections, sale.id)).repaired).toEqual([]);

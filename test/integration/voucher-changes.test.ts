@@ -126,7 +126,8 @@ describe('the stock', () => {
     const read = { voucherId, initialStock: stock, terms: firstTerms(voucher) };
     const place = repairPlace(connections, read, connections.epoch.value);
     await sale.edit({ stock: 5 });
-    const difference = { identity: 'stock', kind: 'stock', gap: 1, redisGap: 1, text: '' } as const;
+    const says = ['stock', 6, 0, 6, 5] as const;
+    const difference = { identity: 'stock', kind: 'stock', gap: 1, redisGap: 1, says } as const;
     expect(await repairOne(place, difference, true)).toBeNull();
     expect((await sale.inRedis())['stock']).toBe('5');
   });

@@ -12,6 +12,7 @@ import { type BucketCount, type ShardKeys, stockPlaces } from '../connections/sa
 import { serviceError } from '../errors.ts';
 import { rungNamed } from '../ladder/rungs.ts';
 import type { OperationResult } from '../operate/operate.ts';
+import { type OperateSentences, operateSentences } from '../operate/sentences.ts';
 import { wholeNumber } from '../operate/words.ts';
 import { finalRungs } from './reconcile/read-sales.ts';
 
@@ -59,11 +60,12 @@ export async function removeEndedSales(
   return ended;
 }
 
-export function endedSalesText({ removed, waiting }: EndedSales): string {
-  const named = (ids: readonly string[]) => (ids.length === 0 ? '' : `: ${ids.join(', ')}`);
-  const lines = [`removed from Redis: ${removed.length}${named(removed)}`];
-  const why = 'kept, because not all orders are recorded (see reconcile)';
-  if (waiting.length > 0) lines.push(`${why}: ${waiting.length}${named(waiting)}`);
+export function endedSalesText(
+  { removed, waiting }: EndedSales,
+  say: OperateSentences = operateSentences,
+): string {
+  const lines = [say.endedRemoved(removed.length) + say.ids(removed)];
+  if (waiting.length > 0) lines.push(say.endedKept(waiting.length) + say.ids(waiting));
   return lines.join('\n');
 }
 
@@ -71,10 +73,11 @@ export function endedSalesText({ removed, waiting }: EndedSales): string {
 export async function runEndedSales(
   connections: Connections,
   days: number,
+  say: OperateSentences = operateSentences,
 ): Promise<OperationResult> {
   const ended = await removeEndedSales(connections, days);
   const exitCode = ended.waiting.length > 0 ? 1 : 0;
-  return { data: ended, text: endedSalesText(ended), exitCode };
+  return { data: ended, text: endedSalesText(ended, say), exitCode };
 }
 
 async function endedVouchers(

@@ -6,6 +6,7 @@ import type { Connections } from '../connections/connections.ts';
 import { isId } from '../domain.ts';
 import { LockstepError, serviceError } from '../errors.ts';
 import type { OperationResult } from '../operate/operate.ts';
+import { type OperateSentences, operateSentences } from '../operate/sentences.ts';
 import { flag, wholeNumber } from '../operate/words.ts';
 import { openOrderIds } from '../order-ids/open-order-ids.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
@@ -41,25 +42,32 @@ type Perform = (id: string) => Promise<OperationResult>;
 export async function runDeadLetters(
   connections: Connections,
   request: LettersRequest,
+  say: OperateSentences = operateSentences,
 ): Promise<OperationResult> {
   const { act, letter } = request;
-  if (act === 'list') return list(connections, request);
+  const place = { connections, say };
+  if (act === 'list') return list(place, request);
   const isOfAll = request.all && act !== 'show';
   if (letter === undefined && !isOfAll) throw serviceError('LETTER_ID_MISSING', act);
-  return performing(connections, act, (perform) =>
-    isOfAll ? onAll(connections, perform, request) : perform(letter ?? ''),
+  return performing(place, act, (perform) =>
+    isOfAll ? onAll(place, perform, request) : perform(letter ?? ''),
   );
+}
+
+interface Place {
+  readonly connections: Connections;
+  readonly say: OperateSentences;
 }
 
 /** A replay needs new order ids: they are opened once for all letters. */
 function performing(
-  connections: Connections,
+  place: Place,
   act: Exclude<LettersRequest['act'], 'list'>,
   work: (perform: Perform) => Promise<OperationResult>,
 ): Promise<OperationResult> {
-  if (act === 'show') return work((id) => show(connections, id));
-  if (act === 'discard') return work((id) => discard(connections, id));
-  return withOrderIds(connections, (ids) => work((id) => replay(connections, ids, id)));
+  if (act === 'show') return work((id) => show(place, id));
+  if (act === 'discard') return work((id) => discard(place, id));
+  return withOrderIds(place.connections, (ids) => work((id) => replay(place, ids, id)));
 }
 
 const whole = (data: unknown, text: string): OperationResult => ({ data, text, exitCode: 0 });
@@ -81,38 +89,43 @@ async function chosen(
 /** The most letters of each shard that a filter reads. */
 const readMax = 100_000;
 
-async function list(connections: Connections, request: LettersRequest): Promise<OperationResult> {
+async function list(
+  { connections, say }: Place,
+  request: LettersRequest,
+): Promise<OperationResult> {
   const { letters, total } = await chosen(connections, request);
-  if (total === 0) return whole({ total, letters }, 'There are no dead letters.');
-  const count = `${letters.length} of ${total} dead letters, the oldest first`;
-  return whole({ total, letters }, [count, ...letters.map(summary)].join('\n\n'));
+  if (total === 0) return whole({ total, letters }, say.noLetters);
+  const count = say.letters(letters.length, total);
+  const all = letters.map((each) => summary(each, say));
+  return whole({ total, letters }, [count, ...all].join('\n\n'));
 }
 
-async function show(connections: Connections, id: string): Promise<OperationResult> {
+async function show({ connections, say }: Place, id: string): Promise<OperationResult> {
   const letter = await findLetter(connections, id);
   const order = await statusOf(connections, letter.orderId);
   const replayed = await statusOf(connections, letter.replayedAs);
   const lines = [
-    `${summary(letter)}${letter.cause ? `\n  malformed: ${letter.cause}` : ''}`,
-    `order ${letter.orderId ?? '-'}: ${order}`,
-    ...(letter.replayedAs ? [`order ${letter.replayedAs}, of the replay: ${replayed}`] : []),
-    'Its entry:',
+    summary(letter, say),
+    ...(letter.cause ? [say.malformed(letter.cause)] : []),
+    say.order(letter.orderId ?? '-', order ?? say.orderNotFound),
+    ...(letter.replayedAs
+      ? [say.orderOfReplay(letter.replayedAs, replayed ?? say.orderNotFound)]
+      : []),
+    say.entry,
     ...pairs(letter.entry).map(([name, value]) => `  ${plain(name)}=${plain(value)}`),
   ];
-  return whole({ ...letter, order, replayed }, lines.join('\n'));
+  const { orderNotFound: none } = operateSentences;
+  const data = { ...letter, order: order ?? none, replayed: replayed ?? none };
+  return whole(data, lines.join('\n'));
 }
 
 async function replay(
-  connections: Connections,
+  { connections, say }: Place,
   orderIds: Pick<OrderIds, 'next'>,
   id: string,
 ): Promise<OperationResult> {
   const { orderId, isFirst } = await replayLetter(connections, orderIds, id);
-  const done = isFirst ? 'is replayed' : 'was replayed before';
-  return whole(
-    { letter: id, orderId, isFirst },
-    `Letter ${id} ${done}: order ${orderId}. When that is confirmed, discard the letter.`,
-  );
+  return whole({ letter: id, orderId, isFirst }, say.replayed(id, orderId, isFirst));
 }
 
 async function withOrderIds<T>(
@@ -127,14 +140,15 @@ async function withOrderIds<T>(
   }
 }
 
-async function discard(connections: Connections, id: string): Promise<OperationResult> {
+async function discard({ connections, say }: Place, id: string): Promise<OperationResult> {
   const letter = await discardLetter(connections, id);
-  return whole(letter, `Discarded:\n\n${summary(letter)}\n  ${JSON.stringify(letter.entry)}`);
+  const entry = JSON.stringify(letter.entry);
+  return whole(letter, `${say.discarded}\n\n${summary(letter, say)}\n  ${entry}`);
 }
 
 /** One after the other; a letter that is refused stops no other one. */
 async function onAll(
-  connections: Connections,
+  { connections, say }: Place,
   perform: Perform,
   request: LettersRequest,
 ): Promise<OperationResult> {
@@ -149,30 +163,26 @@ async function onAll(
       refused.push({ letter: id, code: error.code, message: error.message });
     }
   const texts = [
-    `${letters.length} letters: ${done.length} done, ${refused.length} refused`,
+    say.ofAll(letters.length, done.length, refused.length),
     ...done.map(({ text }) => text),
-    ...refused.map(({ letter, code, message }) => `Letter ${letter}: ${code}: ${message}`),
+    ...refused.map(({ letter, code, message }) => say.refused(letter, code, message)),
   ];
   const data = { done: done.map((each) => each.data), refused };
   return { data, text: texts.join('\n\n'), exitCode: refused.length > 0 ? 1 : 0 };
 }
 
-async function statusOf(connections: Connections, orderId = ''): Promise<string> {
+/** null: there is no such order. */
+async function statusOf(connections: Connections, orderId = ''): Promise<string | null> {
   const order = isId(orderId) ? await findOrder(connections, orderId) : null;
-  if (!order) return 'not found';
+  if (!order) return null;
   return order.reason === undefined ? order.status : `${order.status} (${order.reason})`;
 }
 
-function summary(letter: DeadLetter): string {
+function summary(letter: DeadLetter, say: OperateSentences): string {
   const { id, deadAt, reason, voucherId, orderId, userId, deliveries, replayedAs } = letter;
-  const [voucher, order, user] = [voucherId, orderId, userId].map((each = 'unknown') =>
-    plain(each),
-  );
-  const lines = [
-    `${id}  ${deadAt}  ${reason}`,
-    `  order ${order}, voucher ${voucher}, user ${user}, deliveries ${deliveries ?? 'unknown'}`,
-  ];
-  if (replayedAs !== undefined) lines.push(`  replayed as order ${replayedAs}`);
+  const [voucher, order, user] = [voucherId, orderId, userId].map((each) => each && plain(each));
+  const lines = [`${id}  ${deadAt}  ${reason}`, say.letter({ order, voucher, user, deliveries })];
+  if (replayedAs !== undefined) lines.push(say.replayedAs(replayedAs));
   return lines.join('\n');
 }
 

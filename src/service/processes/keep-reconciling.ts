@@ -9,6 +9,7 @@ import { withMysqlLock } from '../connections/mysql-pool.ts';
 import { countFailedReconciliation, countReconciliation } from '../metrics/reconciliation.ts';
 import { identities } from '../orders/reconcile/differences.ts';
 import { type Reconciliation, reconcile } from '../orders/reconcile/reconcile.ts';
+import { differenceText } from '../orders/reconcile/reconcile-command.ts';
 
 /** Reading both stores costs them time: a large sale is compared less often. */
 const restPerWork = 10;
@@ -53,7 +54,7 @@ function sayOnce(log: Logger): (found: Reconciliation) => void {
     const differing = vouchers.filter(({ differences }) => differences.length > 0);
     const text = differing.map(
       ({ voucherId, differences: [first, ...more] }) =>
-        `voucher ${voucherId}: ${first?.text}${more.length > 0 ? `, and ${more.length} more` : ''}`,
+        `voucher ${voucherId}: ${first && differenceText(first)}${more.length > 0 ? `, and ${more.length} more` : ''}`,
     );
     const now = verdict === 'inconsistent' ? text.join('; ') : '';
     if (now !== said && now !== '') log.error({ event: 'stores-differ', differences: text });

@@ -7,7 +7,9 @@
  * 3. the state that a user is told of an order = the truth
  * 4. the pause, the window and the number of the last change in Redis = those in MySQL
  */
+import type { RowOf } from '../../audit/sentences.ts';
 import type { Order } from '../../domain.ts';
+import type { differenceSentences, ToldTerms } from '../../operate/sentences.ts';
 
 /** An entry of the order stream. */
 export interface InStream {
@@ -91,21 +93,28 @@ export const inFlight = ({ inStream, inMysql }: SalePart): InStream[] =>
 export const identities = ['stock', 'buyers', 'status', 'change'] as const;
 type Identity = (typeof identities)[number];
 
-export type Difference = { readonly identity: Identity; readonly text: string } & (
-  | { readonly kind: 'sale-missing' | 'stock-of-mysql' | 'change-of-mysql' }
-  /** `inRedis`: the number of the last change that Redis has. */
-  | { readonly kind: 'change'; readonly inRedis: number }
-  /** `redisGap`: by how much stock and buyers of Redis are more than the initial stock. */
-  | { readonly kind: 'stock'; readonly gap: number; readonly redisGap: number }
-  | { readonly kind: 'order-lost'; readonly order: Order }
-  | { readonly kind: 'buyer-of-failed-order'; readonly order: Order }
-  | { readonly kind: 'order-without-buyer'; readonly order: Order }
-  | { readonly kind: 'buyer-of-another-order'; readonly order: Order }
-  /** `order`: as Redis has it. */
-  | { readonly kind: 'order-of-another-user'; readonly order: Order }
-  | { readonly kind: 'note-without-order'; readonly orderId: string }
-  | { readonly kind: 'order-without-note'; readonly entry: InStream }
-);
+export interface Told {
+  readonly identity: Identity;
+  /** A key, and the values of its sentence. */
+  readonly says: RowOf<typeof differenceSentences>;
+}
+
+export type Difference = Told &
+  (
+    | { readonly kind: 'sale-missing' | 'stock-of-mysql' | 'change-of-mysql' }
+    /** `inRedis`: the number of the last change that Redis has. */
+    | { readonly kind: 'change'; readonly inRedis: number }
+    /** `redisGap`: by how much stock and buyers of Redis are more than the initial stock. */
+    | { readonly kind: 'stock'; readonly gap: number; readonly redisGap: number }
+    | { readonly kind: 'order-lost'; readonly order: Order }
+    | { readonly kind: 'buyer-of-failed-order'; readonly order: Order }
+    | { readonly kind: 'order-without-buyer'; readonly order: Order }
+    | { readonly kind: 'buyer-of-another-order'; readonly order: Order }
+    /** `order`: as Redis has it. */
+    | { readonly kind: 'order-of-another-user'; readonly order: Order }
+    | { readonly kind: 'note-without-order'; readonly orderId: string }
+    | { readonly kind: 'order-without-note'; readonly entry: InStream }
+  );
 
 /** @param orders the differences of all its parts. */
 export function differencesOf(sale: Sale, orders: readonly Difference[]): Difference[] {
@@ -145,7 +154,7 @@ export const isRemoved = (
 
 const saleMissing = ({ voucherId, redis }: Sale): Difference => ({
   ...{ identity: 'stock', kind: 'sale-missing' },
-  text: `Redis does not have the sale of voucher ${voucherId} (${redis.buyers} buyers): rebuild it`,
+  says: ['sale-missing', voucherId, redis.buyers],
 });
 
 /** Of a sale in buckets: of the first bucket that differs. */
@@ -153,15 +162,10 @@ function changeDifferences({ redis, terms }: Sale): Difference[] {
   const found = redis.terms.find((each) => !isEqual(each, terms));
   if (!found) return [];
   const isBehind = found.change > terms.change || isOtherChange(found, terms);
-  const text = `Redis has ${termsText(found)}, and MySQL ${termsText(terms)}`;
-  if (isBehind)
-    return [
-      {
-        ...{ identity: 'change', kind: 'change-of-mysql' },
-        text: `${text}: MySQL has lost its last changes, and a rebuild makes Redis as MySQL is`,
-      },
-    ];
-  return [{ identity: 'change', kind: 'change', inRedis: found.change, text }];
+  const both = [toldTerms(found), toldTerms(terms)] as const;
+  const identity = 'change';
+  if (isBehind) return [{ identity, kind: 'change-of-mysql', says: ['change-of-mysql', ...both] }];
+  return [{ identity, kind: 'change', inRedis: found.change, says: ['change', ...both] }];
 }
 
 /** A sale that was changed by an earlier version does not say when that was begun. */
@@ -174,10 +178,10 @@ const isEqual = (one: Terms, other: Terms): boolean =>
   !isOtherChange(one, other) &&
   (['change', 'beginMs', 'endMs', 'paused'] as const).every((name) => one[name] === other[name]);
 
-function termsText({ change, beginMs, endMs, paused }: Terms): string {
-  const [begin, end] = [beginMs, endMs].map(timeText);
-  return `change ${change} (${paused ? 'paused' : 'not paused'}, from ${begin} until ${end})`;
-}
+const toldTerms = ({ change, beginMs, endMs, paused }: Terms): ToldTerms => ({
+  ...{ change, paused },
+  ...{ begin: timeText(beginMs), end: timeText(endMs) },
+});
 
 /** Of Redis it may be no number. */
 const timeText = (ms: number): string =>
@@ -193,13 +197,12 @@ function stockDifferences(sale: Sale, buyers: readonly Difference[]): Difference
   const found: Difference[] = [];
   if (gap !== 0) {
     const orders = initialStock - (redis.stock ?? 0) + gap;
-    const sum = `stock ${redis.stock} in Redis + ${orders} orders in flight or recorded`;
-    const text = `${sum} = ${initialStock + gap}, and the initial stock was ${initialStock}`;
-    found.push({ identity: 'stock', kind: 'stock', gap, redisGap, text });
+    const says = ['stock', redis.stock ?? 0, orders, initialStock + gap, initialStock] as const;
+    found.push({ identity: 'stock', kind: 'stock', gap, redisGap, says });
   }
   if (stockInMysql + recorded !== initialStock) {
-    const text = `stock ${stockInMysql} in MySQL + ${recorded} recorded orders is not ${initialStock}`;
-    found.push({ identity: 'stock', kind: 'stock-of-mysql', text });
+    const says = ['stock-of-mysql', stockInMysql, recorded, initialStock] as const;
+    found.push({ identity: 'stock', kind: 'stock-of-mysql', says });
   }
   return found;
 }
@@ -216,7 +219,7 @@ function lostOrders(sale: SalePart): (Difference & { readonly kind: 'order-lost'
     .filter(({ id }) => !streamed.has(id) && !sale.inMysql.has(id))
     .map((buyer) => ({
       ...{ identity: 'buyers', kind: 'order-lost', order: orderOf(sale, buyer) },
-      text: `user ${buyer.userId} is a buyer, but order ${buyer.id} is neither in the stream nor in MySQL`,
+      says: ['order-lost', buyer.userId, buyer.id],
     }));
 }
 
@@ -227,7 +230,7 @@ function buyersOfFailedOrders(sale: SalePart): Difference[] {
     .filter(({ id }) => sale.inMysql.get(id)?.status === 'failed' && !streamed.has(id))
     .map((buyer) => ({
       ...{ identity: 'buyers', kind: 'buyer-of-failed-order', order: orderOf(sale, buyer) },
-      text: `user ${buyer.userId} is the buyer of order ${buyer.id}, which has failed`,
+      says: ['buyer-of-failed-order', buyer.userId, buyer.id],
     }));
 }
 
@@ -237,11 +240,10 @@ function ordersOfAnotherUser(sale: SalePart): Difference[] {
     const found = sale.inMysql.get(buyer.id);
     const isSame = found?.userId === buyer.userId && found.voucherId === sale.voucherId;
     if (found?.status !== 'confirmed' || isSame) return [];
-    const text = `user ${buyer.userId} is the buyer of order ${buyer.id}, which in MySQL`;
     return [
       {
         ...{ ...identity, kind: 'order-of-another-user', order: orderOf(sale, buyer) },
-        text: `${text} is of user ${found.userId} and voucher ${found.voucherId}`,
+        says: ['order-of-another-user', buyer.userId, buyer.id, found],
       },
     ];
   });
@@ -262,11 +264,22 @@ function withoutBuyer({ buyers, laterBuyers }: SalePart, found: Order): Differen
   const known = [buyers.get(userId)?.id, laterBuyers.get(userId)?.id];
   if (known.includes(id)) return [];
   const other = known.find((each) => each !== undefined);
-  const text = `order ${id} of user ${userId} exists, but in Redis this user`;
   if (other === undefined)
-    return [{ ...identity, kind: 'order-without-buyer', order, text: `${text} is no buyer` }];
+    return [
+      {
+        ...identity,
+        kind: 'order-without-buyer',
+        order,
+        says: ['order-without-buyer', id, userId],
+      },
+    ];
   return [
-    { ...identity, kind: 'buyer-of-another-order', order, text: `${text} has order ${other}` },
+    {
+      ...identity,
+      kind: 'buyer-of-another-order',
+      order,
+      says: ['buyer-of-another-order', id, userId, other],
+    },
   ];
 }
 
@@ -279,7 +292,7 @@ function notesWithoutOrder(sale: SalePart, lost: ReadonlySet<string>): Differenc
     .filter((id) => !streamed.has(id) && !lost.has(id))
     .map((orderId) => ({
       ...{ identity: 'status', kind: 'note-without-order', orderId },
-      text: `GET /orders/${orderId} says queued, but the order is ${sale.inMysql.get(orderId)?.status ?? 'nowhere'}`,
+      says: ['note-without-order', orderId, sale.inMysql.get(orderId)?.status],
     }));
 }
 
@@ -288,6 +301,6 @@ function ordersWithoutNote(sale: SalePart): Difference[] {
     .filter(({ order }) => !sale.noted.has(order.id) && !sale.inMysql.has(order.id))
     .map((entry) => ({
       ...{ identity: 'status', kind: 'order-without-note', entry },
-      text: `order ${entry.order.id} is queued, but GET /orders/${entry.order.id} says that there is none`,
+      says: ['order-without-note', entry.order.id],
     }));
 }

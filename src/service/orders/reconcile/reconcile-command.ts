@@ -1,9 +1,16 @@
 /** What `reconcile` does and prints, for the lab's command line and for a deployment. */
 import { z } from 'zod';
+import { sentenceIn } from '../../audit/sentences.ts';
 import type { Connections } from '../../connections/connections.ts';
 import type { OperationResult } from '../../operate/operate.ts';
+import {
+  type OperateSentences,
+  operateSentences,
+  repairSentences,
+} from '../../operate/sentences.ts';
 import { flag, idWord } from '../../operate/words.ts';
-import { type Rebuilt, type RestoredVoucher, rebuild } from './rebuild.ts';
+import type { Difference } from './differences.ts';
+import { type Rebuilt, rebuild } from './rebuild.ts';
 import { type ReconciledVoucher, type Reconciliation, reconcile } from './reconcile.ts';
 import { type Repair, repair } from './repair.ts';
 
@@ -23,73 +30,88 @@ const exitCodes = { consistent: 0, inconsistent: 1, unknown: 2 } as const;
 export async function runReconcile(
   connections: Connections,
   { voucherId, repair: isRepair, rebuild: isRebuild }: z.infer<typeof ReconcileGiven>,
+  say: OperateSentences = operateSentences,
 ): Promise<OperationResult> {
   if (isRebuild) {
     const done = await rebuild(connections);
-    return { data: done, text: rebuildText(done), exitCode: exitCodes[done.after.verdict] };
+    const data = { ...done, after: inEnglish(done.after) };
+    return { data, text: rebuildText(done, say), exitCode: exitCodes[done.after.verdict] };
   }
   if (isRepair) {
-    const done = await repair(connections, voucherId);
-    const data = { ...done.after, repaired: done.repaired };
-    return { data, text: repairText(done), exitCode: exitCodes[done.after.verdict] };
+    const { after, repaired } = await repair(connections, voucherId);
+    const steps = repaired.map((step) => ({
+      voucherId: step.voucherId,
+      text: sentenceIn(repairSentences, step.says),
+    }));
+    const data = { ...inEnglish(after), repaired: steps };
+    return { data, text: repairText({ after, repaired }, say), exitCode: exitCodes[after.verdict] };
   }
   const found = await reconcile(connections, voucherId);
-  return { data: found, text: reconcileText(found), exitCode: exitCodes[found.verdict] };
+  return {
+    data: inEnglish(found),
+    text: reconcileText(found, say),
+    exitCode: exitCodes[found.verdict],
+  };
 }
+
+export const differenceText = (
+  { says }: Difference,
+  say: OperateSentences = operateSentences,
+): string => sentenceIn(say.differences, says);
+
+/** For programs: each difference with its sentence. */
+const inEnglish = (found: Reconciliation) => ({
+  ...found,
+  vouchers: found.vouchers.map((voucher) => ({
+    ...voucher,
+    differences: voucher.differences.map((each) => {
+      const { says: _, ...rest } = each;
+      return { ...rest, text: differenceText(each) };
+    }),
+  })),
+});
 
 const shownMax = 20;
 
-const verdicts: Readonly<Record<Reconciliation['verdict'], string>> = {
-  consistent: 'consistent: Redis and MySQL agree',
-  inconsistent: 'NOT consistent: Redis and MySQL differ',
-  unknown: 'could not tell: each reading had other differences; try again',
-};
-
-export function reconcileText({ verdict, vouchers, removed, passing }: Reconciliation): string {
-  const lines = vouchers.flatMap(voucherLines);
-  if (removed > 0) lines.push(`${removed} sales are over, and Redis does not have them any more`);
-  if (passing > 0) lines.push(`${passing} differences were gone at the next reading: sales go on`);
-  return [...lines, verdicts[verdict]].join('\n');
+export function reconcileText(
+  { verdict, vouchers, removed, passing }: Reconciliation,
+  say: OperateSentences,
+): string {
+  const lines = vouchers.flatMap((voucher) => voucherLines(voucher, say));
+  if (removed > 0) lines.push(say.removed(removed));
+  if (passing > 0) lines.push(say.passing(passing));
+  return [...lines, say.verdicts[verdict]].join('\n');
 }
 
-export function repairText({ after, repaired }: Repair): string {
-  const all = repaired.map(({ voucherId, text }) => `voucher ${voucherId}: ${text}`);
-  const lines = [...shown(all), `${repaired.length} repairs`];
-  return [...lines, reconcileText(after)].join('\n');
+export function repairText({ after, repaired }: Repair, say: OperateSentences): string {
+  const all = repaired.map(({ voucherId, says }) =>
+    say.voucher(voucherId, sentenceIn(say.repairs, says)),
+  );
+  const lines = [...shown(all, say), say.repaired(repaired.length)];
+  return [...lines, reconcileText(after, say)].join('\n');
 }
 
-/** What no store knows cannot be counted: the clients were told `accepted`. */
-const notRebuilt =
-  'Redis had lost data. An order that it had accepted, and that MySQL had not recorded by then, is lost: ' +
-  'no store knows it, so it is not counted here. Its unit is on sale again, its user may buy again, ' +
-  'and its id is answered with unknown-order.';
-
-export function rebuildText({ after, restored, frozenMs, hadLostData }: Rebuilt): string {
+export function rebuildText(
+  { after, restored, frozenMs, hadLostData }: Rebuilt,
+  say: OperateSentences,
+): string {
+  const all = restored.map((each) => say.voucher(each.voucherId, say.restored(each)));
   return [
-    ...shown(restored.map(restoredLine)),
-    `${restored.length} sales were rebuilt; nothing was sold for ${frozenMs} ms`,
-    ...(hadLostData ? [notRebuilt] : []),
-    reconcileText(after),
+    ...shown(all, say),
+    say.rebuilt(restored.length, frozenMs),
+    ...(hadLostData ? [say.notRebuilt] : []),
+    reconcileText(after, say),
   ].join('\n');
 }
 
-function restoredLine(restored: RestoredVoucher): string {
-  const { voucherId, recorded, inFlight, queuedAgain } = restored;
-  return `voucher ${voucherId}: ${recorded} recorded, ${inFlight} in flight, ${queuedAgain} queued again`;
+function voucherLines(voucher: ReconciledVoucher, say: OperateSentences): string[] {
+  const found = voucher.differences.map((each) =>
+    say.difference(say.identities[each.identity], differenceText(each, say)),
+  );
+  return [say.voucher(voucher.voucherId, say.counts(voucher)), ...shown(found, say)];
 }
 
-function voucherLines(voucher: ReconciledVoucher): string[] {
-  const { voucherId, initialStock, stock, inFlight, recorded, buyers, isMoving } = voucher;
-  const sum = `stock ${stock ?? '–'} + in flight ${inFlight} + recorded ${recorded}`;
-  const moving = isMoving ? ' (it sells now)' : '';
-  const head = `voucher ${voucherId}: ${sum}, initial stock ${initialStock}; buyers ${buyers}${moving}`;
-  return [
-    head,
-    ...shown(voucher.differences.map(({ identity, text }) => `  ${identity}: ${text}`)),
-  ];
-}
-
-function shown(lines: readonly string[]): string[] {
+function shown(lines: readonly string[], say: OperateSentences): string[] {
   const more = lines.length - shownMax;
-  return more > 0 ? [...lines.slice(0, shownMax), `  and ${more} more`] : [...lines];
+  return more > 0 ? [...lines.slice(0, shownMax), say.more(more)] : [...lines];
 }

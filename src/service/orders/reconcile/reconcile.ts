@@ -143,8 +143,8 @@ const reconciled = (sale: Sale, parts: readonly ComparedPart[]): ReconciledVouch
 });
 
 /** Its sentence has the order, or the numbers: another number is another difference. */
-const keyOf = ({ voucherId }: ReconciledVoucher, { kind, text, ...rest }: Difference): string =>
-  'gap' in rest ? `${voucherId} ${kind} ${rest.gap}` : `${voucherId} ${kind} ${text}`;
+const keyOf = ({ voucherId }: ReconciledVoucher, { kind, says, ...rest }: Difference): string =>
+  `${voucherId} ${kind} ${'gap' in rest ? rest.gap : JSON.stringify(says)}`;
 
 const only = (reading: Reading, keys: ReadonlySet<string>): Reading => ({
   ...reading,

@@ -4,11 +4,13 @@
  * when every order has its buyer: rather too few are sold.
  */
 
+import type { RowOf } from '../../audit/sentences.ts';
 import type { Connections } from '../../connections/connections.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Order, reopensAfterMs } from '../../domain.ts';
 import { serviceError } from '../../errors.ts';
+import type { repairSentences } from '../../operate/sentences.ts';
 import { correctBucketStock, finishTransfers } from '../bucket-stock.ts';
 import { giveBackFailed } from '../dead-letters.ts';
 import type { Difference, InStream, Terms } from './differences.ts';
@@ -23,9 +25,11 @@ const noteQueued = loadScript('sale/note-queued');
 const repairsMax = 3;
 const buyersAtOnce = 500;
 
+type Mended = RowOf<typeof repairSentences>;
+
 export interface RepairStep {
   readonly voucherId: string;
-  readonly text: string;
+  readonly says: Mended;
 }
 
 export interface Repair {
@@ -59,7 +63,7 @@ async function transfersFinished(
   if (buckets === undefined) return [];
   const finished = await finishTransfers({ connections, epoch, voucherId, buckets });
   if (finished === 0) return [];
-  return [{ voucherId, text: `${finished} transfers between buckets were finished` }];
+  return [{ voucherId, says: ['transfers-finished', finished] }];
 }
 
 /** Of one voucher. */
@@ -102,8 +106,8 @@ export async function repairVoucher(
   const mayRaise = !differences.some(({ kind }) => withoutBuyer.includes(kind));
   const done: RepairStep[] = [];
   for (const difference of differences) {
-    const text = await repairOne(place, difference, mayRaise);
-    if (text !== null) done.push({ voucherId, text });
+    const says = await repairOne(place, difference, mayRaise);
+    if (says !== null) done.push({ voucherId, says });
   }
   return done;
 }
@@ -119,24 +123,24 @@ export async function repairOne(
   place: RepairPlace,
   difference: Difference,
   mayRaise: boolean,
-): Promise<string | null> {
+): Promise<Mended | null> {
   switch (difference.kind) {
     case 'change': {
       const isCorrected = await setSale(place, difference.inRedis, mayRaise);
-      return isCorrected ? `change ${place.terms.change} was brought back` : null;
+      return isCorrected ? ['change-brought-back', place.terms.change] : null;
     }
     case 'stock':
-      return (await setStock(place, mayRaise)) ? 'the stock was corrected' : null;
+      return (await setStock(place, mayRaise)) ? ['stock-corrected'] : null;
     case 'order-without-buyer':
-      return `user ${difference.order.userId} is the buyer of order ${difference.order.id} again`;
+      return ['buyer-again', difference.order.userId, difference.order.id];
     case 'order-lost':
       return queueOrder(place, difference.order);
     case 'buyer-of-failed-order':
       await giveBackFailed(place.connections, difference.order);
-      return `failed order ${difference.order.id} was given back`;
+      return ['given-back', difference.order.id];
     case 'note-without-order':
       await removeNote(place, difference.orderId);
-      return `the note that order ${difference.orderId} is queued was removed`;
+      return ['note-removed', difference.orderId];
     case 'order-without-note':
       return noteOrder(place, difference.entry);
     case 'buyer-of-another-order': // A worker refuses one of the two, and corrects the buyer.
@@ -203,7 +207,7 @@ function setStock(place: RepairPlace, mayRaise: boolean): Promise<boolean> {
 }
 
 /** The same order, under its own id: MySQL records it once, however often it is queued. */
-async function queueOrder(place: RepairPlace, order: Order): Promise<string | null> {
+async function queueOrder(place: RepairPlace, order: Order): Promise<Mended | null> {
   const { epoch } = place;
   const { id, voucherId, userId, requestId } = order;
   const shard = place.shardOf(userId);
@@ -215,14 +219,14 @@ async function queueOrder(place: RepairPlace, order: Order): Promise<string | nu
     userId,
     requestId,
   ]);
-  return answer === 'queued' ? `order ${id} of user ${userId} was queued again` : null;
+  return answer === 'queued' ? ['queued-again', id, userId] : null;
 }
 
-async function noteOrder(place: RepairPlace, { entryId, order }: InStream): Promise<string | null> {
+async function noteOrder(place: RepairPlace, { entryId, order }: InStream): Promise<Mended | null> {
   const { orders, queued } = place.shardOf(order.userId);
   const args = [entryId, order.id, order.voucherId, order.userId];
   const answer = await runInEpoch(place, noteQueued, [orders, queued], args);
-  return answer === 'noted' ? `order ${order.id} was noted as queued` : null;
+  return answer === 'noted' ? ['noted', order.id] : null;
 }
 
 /** @throws DATA_CHANGED */
