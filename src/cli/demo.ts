@@ -15,7 +15,7 @@ import {
   shortRaces,
 } from '../lab/drills/demo-plan.ts';
 import { type Run, type RunRequest, runRung } from '../lab/drills/run-rung.ts';
-import type { Lab } from '../lab/environment/lab.ts';
+import type { Lab, Progress } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import {
   databaseOf,
@@ -26,7 +26,7 @@ import {
 import { startedSpares } from '../lab/environment/stores.ts';
 import type { WorkFolders } from '../lab/environment/work-folders.ts';
 import { type OrdersOfRung, ordersOf } from '../lab/play/all-orders.ts';
-import { raceOn } from '../lab/play/race-on.ts';
+import { raceOn, raceOnRung } from '../lab/play/race-on.ts';
 import type { PlayedRace } from '../lab/play/race-verdict.ts';
 import { rungsWithOrders } from '../lab/play/set-up.ts';
 import {
@@ -50,7 +50,7 @@ import { type Stage, withStage } from '../lab/stage/stage.ts';
 import { ladder, type RungName } from '../service/ladder/rungs.ts';
 import { storyNames } from '../service/ladder/story.ts';
 import { flag } from '../service/operate/words.ts';
-import type { Language } from '../texts/texts.ts';
+import type { Bilingual, Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { asClaimed, print, setExitCode } from './output.ts';
 import { onDatabase } from './play.ts';
@@ -113,7 +113,7 @@ const planOf = (full: boolean): Plan => ({
 
 async function demo({ labFolder, runsFolder }: WorkFolders, options: DemoOptions): Promise<void> {
   const used = databaseOf(labFolder, options.database);
-  const stream = openStream(options.json);
+  const stream = openStream(options.json, options.language);
   const work: Work<void> = async (lab, signal, untilInterrupted) => {
     const folder = await openRunFolder(runsFolder, 'demo', used, options.language);
     await walkAndReport(
@@ -223,12 +223,13 @@ async function rush(current: Walk, request: RunRequest): Promise<Run> {
 }
 
 async function play(current: Walk, request: RunRequest): Promise<Run> {
-  current.stream.next(`${request.rung} on ${request.instances}`);
+  const { rung, instances } = request;
+  current.stream.next({ en: `${rung} on ${instances}`, zh: `${rung}，${instances} 个实例` });
   return onStage(current, (stage) => runRung(request, stage));
 }
 
 async function orders(current: Walk, rung: RungName): Promise<OrdersOfRung> {
-  current.stream.next(`every interleaving on ${rung}`);
+  current.stream.next({ en: `every interleaving on ${rung}`, zh: `${rung}，每一种先后顺序` });
   const counted = await onStage(current, (stage) => ordersOf(stage, rung));
   current.orders.push(counted);
   current.update();
@@ -237,7 +238,8 @@ async function orders(current: Walk, rung: RungName): Promise<OrdersOfRung> {
 
 async function race(current: Walk, { race: name, rung }: RaceOnRung): Promise<PlayedRace> {
   const { stream, races, update } = current;
-  stream.next(`race ${name} on ${rung}`);
+  const { en, zh } = raceOnRung(name, rung);
+  stream.next({ en: `race ${en}`, zh });
   const played = await onStage(current, (stage) => raceOn(stage, name, rung));
   races.push(played);
   update();
@@ -259,17 +261,17 @@ export interface Stream {
   /** How many steps there will be. */
   expect(count: number): void;
   /** The next step begins. */
-  next(name: string): void;
+  next(name: Bilingual): void;
   print(text: string): void;
   /** On standard error, also where the results are JSON. */
   note(text: string): void;
   /** One line about the lab. */
-  progress(line: string): void;
+  progress: Progress;
   stop(): void;
 }
 
 /** `silent`: no results, because the caller prints JSON at the end. */
-export function openStream(silent: boolean): Stream {
+export function openStream(silent: boolean, language: Language): Stream {
   const spinner = ora({
     stream: process.stderr,
     discardStdin: false,
@@ -277,14 +279,15 @@ export function openStream(silent: boolean): Stream {
   });
   let total = 0;
   let step = 0;
-  spinner.start('starting the lab');
+  spinner.start({ en: 'starting the lab', zh: '正在启动实验环境' }[language]);
   return {
     expect: (count) => {
       total = count;
     },
     next: (name) => {
       step += 1;
-      spinner.text = `${step} of ${total}: ${name}`;
+      const at = { en: `${step} of ${total}: `, zh: `${step}/${total} ` };
+      spinner.text = at[language] + name[language];
     },
     print: (text) => {
       spinner.clear();
@@ -296,8 +299,8 @@ export function openStream(silent: boolean): Stream {
       console.error(text);
       spinner.render();
     },
-    progress: (line) => {
-      spinner.text = line;
+    progress: (text) => {
+      spinner.text = text[language];
     },
     stop: () => void spinner.stop(),
   };

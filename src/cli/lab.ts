@@ -13,7 +13,7 @@ import { durabilities, labTokenSecret } from '../service/config.ts';
 import { signToken } from '../service/http/tokens.ts';
 import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
-import { print, progress, setExitCode } from './output.ts';
+import { print, progressIn, setExitCode } from './output.ts';
 
 const upRow = commandRow({
   name: 'up',
@@ -42,7 +42,7 @@ export const addUp = command(upRow, async ({ labFolder }, options) => {
   const { json, database, language } = options;
   const { lab, page } = await alone(labFolder, async (signal) => {
     const running = runningOn(labFolder, database);
-    const lab = running ?? (await startLab(labFolder, signal, database));
+    const lab = running ?? (await startLab(labFolder, signal, language, database));
     await lab.ensure(shapeFor(lab.shape, options));
     return { lab, page: await openPage(lab) };
   });
@@ -66,9 +66,14 @@ function shapeFor(
 }
 
 /** Up as a whole or not at all. */
-async function startLab(folder: string, signal: AbortSignal, database?: Database): Promise<Lab> {
+async function startLab(
+  folder: string,
+  signal: AbortSignal,
+  language: Language,
+  database?: Database,
+): Promise<Lab> {
   try {
-    const lab = await Lab.start(folder, progress, { database });
+    const lab = await Lab.start(folder, progressIn(language), { database });
     signal.throwIfAborted();
     return lab;
   } catch (error) {
@@ -89,7 +94,7 @@ export const addDown = command(downRow, async ({ labFolder }, { json, language }
   const stopped = await alone(labFolder, async () => {
     const lab = Lab.find(labFolder);
     const wasRunning = lab?.servers.some(({ alive }) => alive) ?? false;
-    if (lab && wasRunning) await lab.restoreMasters().catch(warn);
+    if (lab && wasRunning) await lab.restoreMasters().catch(warnIn(language));
     await Lab.stop(labFolder);
     return wasRunning;
   });
@@ -98,8 +103,13 @@ export const addDown = command(downRow, async ({ labFolder }, { json, language }
 });
 
 /** The lab is stopped all the same. */
-const warn = (error: unknown): void =>
-  progress(`Writes that only redis-replica has may be lost with this lab: ${error}`);
+const warnIn =
+  (language: Language) =>
+  (error: unknown): void =>
+    progressIn(language)({
+      en: `Writes that only redis-replica has may be lost with this lab: ${error}`,
+      zh: `只有 redis-replica 才有的写入，可能随这个实验环境丢失：${error}`,
+    });
 
 const statusRow = commandRow({
   name: 'status',
@@ -152,7 +162,7 @@ const pageRow = commandRow({
 });
 
 export const addPage = command(pageRow, async ({ labFolder }, { link, json, language }) => {
-  const start = (await addressNow(labFolder)) ?? (await startedPage(labFolder));
+  const start = (await addressNow(labFolder)) ?? (await startedPage(labFolder, language));
   const address = link === undefined ? start : addressIn(start, link);
   print(json, { address }, () => labWords[language].page(address));
 });
@@ -171,8 +181,10 @@ async function addressNow(folder: string): Promise<string | null> {
   return lab && isThere ? addressWithKey(folder, lab.pageUrl) : null;
 }
 
-const startedPage = (folder: string): Promise<string> =>
-  alone(folder, async (signal) => openPage(runningOn(folder) ?? (await startLab(folder, signal))));
+const startedPage = (folder: string, language: Language): Promise<string> =>
+  alone(folder, async (signal) =>
+    openPage(runningOn(folder) ?? (await startLab(folder, signal, language))),
+  );
 
 /** What they say, in each language. */
 interface Running {

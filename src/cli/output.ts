@@ -1,13 +1,21 @@
 /** How a command prints, and its exit code: one rule for all commands. */
+
 import { relative } from 'node:path';
+import type { Progress } from '../lab/environment/lab.ts';
 import { wrap, wrapLines } from '../lab/report/wrap.ts';
 import type { Answer } from '../lab/stage/result.ts';
 import type { Verdict } from '../service/domain.ts';
 import { LockstepError } from '../service/errors.ts';
+import type { Language } from '../texts/texts.ts';
 import { errorInChinese } from './errors-zh.ts';
 
 /** Progress goes to standard error, so that standard output is the result alone. */
 export const progress = (line: string): void => console.error(line);
+
+export const progressIn =
+  (language: Language): Progress =>
+  (text) =>
+    progress(text[language]);
 
 let hasPrinted = false;
 

@@ -31,6 +31,7 @@ export interface Request<Options extends object, Own> extends ExperimentPlan<Opt
   /** The command has no `--database`: it takes that of the lab. */
   readonly isOnLabDatabase?: true;
   readonly json: boolean;
+  readonly language: Language;
   /** Only its notes are printed while it plays: its load is no load. */
   readonly isQuiet?: true;
 }
@@ -57,18 +58,27 @@ export async function playExperiment<Options extends object, Own>(
     const plays: ExperimentPlay<Own>[] = [];
     while (plays.length < times && !signal.aborted) {
       plays.push(await playOnce(request, { lab, signal, untilInterrupted }));
-      if (times > 1) progress(`${plays.length} of ${times}: ${plays.at(-1)?.result.verdict}`);
+      if (times > 1) progress(playedText(plays, times)[request.language]);
     }
     const written = await writeReport(runsFolder, request, plays, database, ending);
     printResult({ ...request, command: written.about.command }, plays, written);
     setExitCode(plays.map(({ result }) => isAsExpected(result)));
   };
-  await withLab(labFolder, tellerOf(request), work, { database });
+  const tell = tellerOf(request);
+  await withLab(labFolder, (text) => tell(text[request.language]), work, { database });
 }
 
 /** The lines of a load are no progress of the command: `--json` leaves them out. */
 const tellerOf = <Options extends object, Own>({ json, report }: Request<Options, Own>) =>
   json && !report ? () => {} : progress;
+
+function playedText(plays: readonly ExperimentPlay<unknown>[], times: number): Bilingual {
+  const { verdict = 'unknown' } = plays.at(-1)?.result ?? {};
+  return {
+    en: `${plays.length} of ${times}: ${verdict}`,
+    zh: `${plays.length}/${times}：${verdictWords.zh.verdicts[verdict]}`,
+  };
+}
 
 async function playOnce<Options extends object, Own>(
   request: Request<Options, Own>,
@@ -86,13 +96,13 @@ async function playOnce<Options extends object, Own>(
 }
 
 /** For an experiment whose own report says what its seconds and marks would. */
-const notesReader = (print: (line: string) => void, language: Language = 'en') => ({
+const notesReader = (print: (line: string) => void, language: Language) => ({
   read: (event: StageEvent) => event.kind === 'note' && print(textIn(language, event.text)),
   end: () => {},
 });
 
 function printResult<Options extends object, Own>(
-  { name, experiment, options, times, json, command, language = 'en' }: Request<Options, Own>,
+  { name, experiment, options, times, json, command, language }: Request<Options, Own>,
   plays: readonly ExperimentPlay<Own>[],
   { about: { folder }, result: { recorded, ...brief }, replay, ownReport }: Written<Own>,
 ): void {

@@ -44,11 +44,13 @@ function playByHand(folders: WorkFolders, given: RaceGiven): Promise<void> {
   });
 }
 
-function playAllOrders(folders: WorkFolders, { allOrders, json, database }: RaceGiven) {
+function playAllOrders(folders: WorkFolders, given: RaceGiven) {
+  const { allOrders, json, database, language } = given;
   const rungs = typeof allOrders === 'string' ? [allOrders] : rungsWithOrders;
   return playExperiment(folders, {
     ...{ name: 'all-orders', experiment: allOrdersExperiment(), options: { rungs } },
-    ...{ command: commandText(raceRow, { allOrders }), times: 1, database, json, isQuiet: true },
+    ...{ command: commandText(raceRow, { allOrders }), times: 1, database, json, language },
+    isQuiet: true,
   });
 }
 
@@ -56,10 +58,24 @@ function playRace(folders: WorkFolders, given: RaceGiven): Promise<void> {
   const { name, rung, json, times, database, language } = given;
   if (name === undefined) throw labError('RACE_MISSING');
   const planned = plannedRace(name, rung ?? schedules[name].rung, language);
-  return playExperiment(folders, { ...planned, times, database, json });
+  return playExperiment(folders, { ...planned, times, database, json, language });
 }
 
+const listWords = {
+  en: {
+    race: (name: string, rung: string) => `${name}, on ${rung}`,
+    byHand: (options: string) => `    by hand: ${options}`,
+    how: '\nby hand: npx lockstep race --rung <rung>, with these options',
+  },
+  zh: {
+    race: (name: string, rung: string) => `${name}，方案 ${rung}`,
+    byHand: (options: string) => `    亲手走：${options}`,
+    how: '\n亲手走：npx lockstep race --rung <rung>，加上这些选项',
+  },
+} as const;
+
 function listRaces({ json, language }: RaceGiven): void {
+  const say = listWords[language];
   const all = raceNames.map((name) => {
     const { title, rung, byHand }: Schedule = schedules[name];
     return { name, rung, title: title[language], ...(byHand && { byHand }) };
@@ -68,12 +84,12 @@ function listRaces({ json, language }: RaceGiven): void {
     all
       .map(({ name, rung, title, byHand }) =>
         [
-          `${name}, on ${rung}`,
+          say.race(name, rung),
           wrap(`    ${title}`, 79, '    '),
-          ...(byHand ? [`    by hand: ${choicesOptions(byHand)}`] : []),
+          ...(byHand ? [say.byHand(choicesOptions(byHand))] : []),
         ].join('\n'),
       )
-      .concat('\nby hand: npx lockstep race --rung <rung>, with these options')
+      .concat(say.how)
       .join('\n'),
   );
 }

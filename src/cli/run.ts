@@ -98,7 +98,7 @@ export const addRun = command(runRow, (folders, given) => {
   return playExperiment(folders, {
     ...{ name: rung, experiment: runExperiment, options: request },
     command: commandText(runRow, { ...request, pause: [...request.pauses] }),
-    ...{ times: 1, database, json },
+    ...{ times: 1, database, json, language },
     report: (done, { plays: _, ...about }) => ({
       files: runFiles({ command: about.command, runs: [done] }, about, language),
       data: () => done.result,

@@ -4,7 +4,7 @@ import { replayWhileTooSlow, tooSlowBecause } from '../../src/lab/play/race-on.t
 import { accepted, facts, type Given, history, row } from './facts.ts';
 
 const tooSlow = (verdict: string) =>
-  verdict === 'unknown' ? 'the machine is too slow' : undefined;
+  verdict === 'unknown' ? { en: 'the machine is too slow', zh: '机器太慢' } : undefined;
 
 test.each([
   ['is played once when its verdict is known', ['held'], 1],
@@ -17,7 +17,7 @@ test.each([
   const last = await replayWhileTooSlow(
     async () => left.shift() ?? '',
     tooSlow,
-    (text) => said.push(text),
+    ({ en }) => said.push(en),
   );
   expect(left).toHaveLength(verdicts.length - times);
   expect(last).toBe(verdicts[times - 1]);
@@ -33,7 +33,7 @@ test('an interrupted command plays no further', async () => {
 describe('a race for which the machine was too slow', () => {
   const played = (given: Given) => ({
     ...({ race: 'restart-with-data', rung: 'unique-rail', isSlow: true } as const),
-    ...{ evidence: 'too slow', facts: facts(given) },
+    ...{ evidence: 'too slow', evidenceZh: '太慢', facts: facts(given) },
   });
   /** Two owners at once, and one order. */
   const once: Given = {
@@ -47,7 +47,10 @@ describe('a race for which the machine was too slow', () => {
   };
 
   test('is undecided', () => {
-    expect(tooSlowBecause(played(once))).toBe('restart-with-data on unique-rail: too slow');
+    expect(tooSlowBecause(played(once))).toEqual({
+      en: 'restart-with-data on unique-rail: too slow',
+      zh: 'unique-rail 上的 restart-with-data：太慢',
+    });
     expect(tooSlowBecause({ ...played(once), isSlow: false })).toBeUndefined();
   });
 

@@ -28,6 +28,7 @@ import {
   measureUrl,
   orderPath,
   putVoucherOnSale,
+  roundText,
   settledCount,
 } from './measure.ts';
 import { type OtherService, withCounter } from './other-service.ts';
@@ -109,11 +110,15 @@ export function benchmarkBeside(
   return withCounter(other, async (orders) => {
     const pairs: Pair[] = [];
     const seconds = bench.load.seconds * warmUpRounds;
-    bench.progress(`Warming up: ${seconds} s for each, which do not count …`);
+    bench.progress({
+      en: `Warming up: ${seconds} s for each, which do not count …`,
+      zh: `预热：各 ${seconds} 秒，不计入结果……`,
+    });
     const warmUp = { ...bench, load: { ...bench.load, seconds } };
     await measurePair(warmUp, other, orders, false);
     for (let round = 1; round <= rounds; round++) {
-      bench.progress(`Round ${round} of ${rounds}: ${bench.load.seconds} s for each …`);
+      const { seconds: each } = bench.load;
+      bench.progress(roundText(round, rounds, `${each} s for each`, `各 ${each} 秒`));
       pairs.push(await measurePair(bench, other, orders, round % 2 === 0));
     }
     return summarize(bench, other.name, pairs);

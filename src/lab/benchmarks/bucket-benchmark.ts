@@ -26,7 +26,7 @@ import {
   roundsText,
   sumText,
 } from './figure-text.ts';
-import { type Bench, type MeasuredSale, measureSale } from './measure.ts';
+import { type Bench, type MeasuredSale, measureSale, roundText, warmingUp } from './measure.ts';
 import { type ClosedBenchmarkResult, type Spread, spreadOf, spreadOfKnown } from './targets.ts';
 import { countAnswers } from './wrk.ts';
 
@@ -59,7 +59,7 @@ export interface BucketBenchmark extends ClosedBenchmarkResult {
 export async function benchmarkBuckets(bench: Bench, rounds: number): Promise<BucketBenchmark> {
   const { lab, progress } = bench;
   const { shape } = lab;
-  progress(`Starting ${masterCount} masters …`);
+  progress({ en: `Starting ${masterCount} masters …`, zh: `启动 ${masterCount} 个主节点……` });
   const masters = await startSaleMasters(lab.folder, masterCount, saleKeys(shardCount).shards);
   const settings = { REDIS_URL: masters.url, REDIS_CLUSTER: '1', SALE_SHARDS: `${shardCount}` };
   try {
@@ -96,17 +96,20 @@ async function measureAll(
   masters: RedisMasters,
   rounds: number,
 ): Promise<BucketBenchmark> {
-  bench.progress('Warming up …');
+  bench.progress(warmingUp);
   await measureRound(bench, masters, 1);
   const measured = new Map<number, Round[]>(numbers.map((buckets) => [buckets, []]));
   for (let round = 1; round <= rounds; round++)
     for (const buckets of numbers) {
-      bench.progress(`Round ${round} of ${rounds}: ${buckets} buckets …`);
+      bench.progress(roundText(round, rounds, `${buckets} buckets`, `分 ${buckets} 桶`));
       measured.get(buckets)?.push(await measureRound(bench, masters, buckets));
     }
   const rows: BucketRow[] = [];
   for (const [buckets, all] of measured) {
-    bench.progress(`The end of stock: ${buckets} buckets …`);
+    bench.progress({
+      en: `The end of stock: ${buckets} buckets …`,
+      zh: `库存将尽：分 ${buckets} 桶……`,
+    });
     rows.push({ buckets, ...figuresOf(all), end: await measureEnd(bench, buckets) });
   }
   const sales = [...measured.values()].flat().map(({ sale }) => sale);

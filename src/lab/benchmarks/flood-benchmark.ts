@@ -50,7 +50,8 @@ export async function benchmarkFlood(bench: Bench, rate: number): Promise<FloodB
   const measure = async (flood: FloodRequest | null, isLimited: boolean) => {
     const limits = isLimited ? 'with' : 'without';
     const name = `${flood?.name ?? 'no flood'}, ${limits} limits`;
-    progress(`${name} …`);
+    const inChinese = `${flood?.inChinese ?? '没有别的请求'}，${isLimited ? '限流' : '不限流'}`;
+    progress({ en: `${name} …`, zh: `${inChinese}……` });
     const { accepted, recorded, row } = await measureRow(bench, rate, flood);
     rows.push({ ...row, isLimited });
     faults.push(...faultsOfRecording(name, accepted, recorded, 0));

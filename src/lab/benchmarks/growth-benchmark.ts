@@ -19,7 +19,7 @@ import {
   rangeColumn,
   targetsTable,
 } from './figure-text.ts';
-import { type Bench, measureSale, putVoucherOnSale } from './measure.ts';
+import { type Bench, measureSale, putVoucherOnSale, warmingUp } from './measure.ts';
 import { cpuPerOrder } from './rung-benchmark.ts';
 import { type Seller, type SellSlice, type SoldSlice, scriptBuyer } from './script-buyer.ts';
 import {
@@ -101,7 +101,7 @@ export async function benchmarkGrowth(
   orders: number,
   byScript = false,
 ): Promise<Growth> {
-  bench.progress('Warming up …');
+  bench.progress(warmingUp);
   for (let load = 0; load < warmUpLoads; load++) await measureSale(bench, rung);
   const voucherId = await putVoucherOnSale(bench, rung, stockMax);
   const buyer = byScript
@@ -139,7 +139,7 @@ async function grow(
       slices.push({ ...slice, redisBytes: bytes, workerMb: workerMemory(bench) });
     }
     if (slices.length > 0) rows.push(rowOf(total, slices));
-    bench.progress(`${total} orders …`);
+    bench.progress({ en: `${total} orders …`, zh: `订单 ${total} 个……` });
   }
   return { rows, targets: flatness(rows), otherWork: spreadOfKnown(otherWork), faults };
 }

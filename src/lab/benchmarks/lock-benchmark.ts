@@ -125,7 +125,10 @@ export async function benchmarkLocks(
       costs.push(cost);
       continue;
     }
-    progress(`${lock}: ${contenders} contenders …`);
+    progress({
+      en: `${lock}: ${contenders} contenders …`,
+      zh: `${lock}：${contenders} 个竞争者……`,
+    });
     const contended = await measureContended(lock, cycle, commandsSent);
     costs.push({ ...cost, contended });
   }
@@ -155,7 +158,10 @@ async function measureAlone(
   const names = [...cycles.map(([lock]) => lock), ...(redisson ? [redissonLock] : [])];
   const measured = new Map<string, Round[]>(names.map((lock) => [lock, []]));
   for (let round = 1; round <= rounds; round++) {
-    progress(`each lock alone, round ${round} of ${rounds} …`);
+    progress({
+      en: `each lock alone, round ${round} of ${rounds} …`,
+      zh: `每种锁，没有竞争，第 ${round} 轮，共 ${rounds} 轮……`,
+    });
     for (const [lock, cycle] of cycles) {
       const { perSecond, cycleP99Ms } = await repeat(cycle, 1, aloneMs, `alone:${lock}`);
       measured.get(lock)?.push({ cyclesPerSecond: perSecond, p99Ms: cycleP99Ms });

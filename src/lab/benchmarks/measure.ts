@@ -2,6 +2,7 @@
 
 import type { Connections } from '../../service/connections/connections.ts';
 import { select } from '../../service/connections/mysql.ts';
+import type { Bilingual } from '../../texts/texts.ts';
 import { defaultShape, type Lab, type Progress } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
 import { waitUntil } from '../environment/wait-until.ts';
@@ -23,6 +24,13 @@ import {
   writeTokens,
   wrk,
 } from './wrk.ts';
+
+export const warmingUp: Bilingual = { en: 'Warming up …', zh: '预热中……' };
+
+export const roundText = (round: number, rounds: number, en: string, zh = en): Bilingual => ({
+  en: `Round ${round} of ${rounds}: ${en} …`,
+  zh: `第 ${round} 轮，共 ${rounds} 轮：${zh} ……`,
+});
 
 export interface Bench {
   readonly lab: Lab;
@@ -230,11 +238,11 @@ export function withBench<T>(
   work: (bench: Bench) => Promise<T>,
 ): Promise<T> {
   const { lab, signal } = stage;
-  const progress = (line: string) => stage.note(line);
+  const progress = (text: Bilingual) => stage.note(text);
   return withConnections(lab, async (connections) => {
     await lab.ensure({ ...defaultShape, instances, settings: { HISTORY_FOLDER: '' } });
     const count = Math.max(usersMin, usersPerSecond * load.seconds);
-    progress(`Signing ${count} tokens …`);
+    progress({ en: `Signing ${count} tokens …`, zh: `签发 ${count} 个令牌……` });
     const tokens = await writeTokens(lab.folder, connections.config.TOKEN_SECRET, count);
     return work({ lab, connections, load: { ...load, tokens }, signal, progress });
   });

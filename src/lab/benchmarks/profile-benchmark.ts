@@ -7,7 +7,7 @@ import { type Block, tableOf } from '../stage/table.ts';
 import { type Call, CpuProfile, callTree, type Part, shareOfParts } from './cpu-profile.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
 import { faultsText } from './figure-text.ts';
-import { type Bench, measureSale } from './measure.ts';
+import { type Bench, measureSale, warmingUp } from './measure.ts';
 import type { BenchmarkResult } from './targets.ts';
 
 export interface ProfileBenchmark extends BenchmarkResult {
@@ -24,9 +24,12 @@ const margin = 0.2;
 export async function benchmarkProfile(bench: Bench, rung: string) {
   const { lab, load, progress } = bench;
   const [instance = ''] = instanceNames(lab.shape);
-  progress('Warming up …');
+  progress(warmingUp);
   await measureSale(bench, rung);
-  progress(`${load.seconds} s of purchases, and a profile of ${instance} …`);
+  progress({
+    en: `${load.seconds} s of purchases, and a profile of ${instance} …`,
+    zh: `下单 ${load.seconds} 秒，同时采样 ${instance} ……`,
+  });
   const forMs = load.seconds * 1_000 * (1 - 2 * margin);
   const [sale, tree] = await Promise.all([
     measureSale(bench, rung),

@@ -28,6 +28,7 @@ import {
   measureSale,
   orderPath,
   putVoucherOnSale,
+  roundText,
 } from './measure.ts';
 import { scriptBuyer } from './script-buyer.ts';
 import {
@@ -117,10 +118,16 @@ const targets: readonly [Target, (round: Round) => number | null][] = [
 export function benchmarkPurchase(bench: Bench, rounds: number): Promise<PurchaseBenchmark> {
   return withBareService(bench.lab.bareUpstreams, async (bare) => {
     const measured: Round[] = [];
-    bench.progress('Warming up: one round that does not count …');
+    bench.progress({
+      en: 'Warming up: one round that does not count …',
+      zh: '预热：一轮，不计入结果……',
+    });
     await measureRound(bench, bare);
     for (let round = 1; round <= rounds; round++) {
-      bench.progress(`Round ${round} of ${rounds}: ${bench.load.seconds} s for each request …`);
+      const { seconds } = bench.load;
+      bench.progress(
+        roundText(round, rounds, `${seconds} s for each request`, `每种请求 ${seconds} 秒`),
+      );
       measured.push(await measureRound(bench, bare));
     }
     return summarize(bench, measured);

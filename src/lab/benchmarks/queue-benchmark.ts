@@ -15,7 +15,9 @@ import {
   countConfirmed,
   measureSale,
   putVoucherOnSale,
+  roundText,
   settledCount,
+  warmingUp,
 } from './measure.ts';
 import { type BenchmarkResult, type Spread, spreadOf, spreadOfKnown } from './targets.ts';
 
@@ -62,14 +64,16 @@ export async function benchmarkQueues(
   const { shape } = lab;
   await lab.ensure({ ...shape, settings: { ...shape.settings, ...withOutsiders } });
   const rungs = [...queues, bullmq];
-  progress('Warming up …');
+  progress(warmingUp);
   for (const rung of rungs) await overloaded(bench, rung, warmUpRate);
   const { recordedPerSecond } = await measureSale(bench, bullmq);
   const rate = Math.ceil(recordedPerSecond * overload);
   const runs = new Map<string, Run[]>(rungs.map((rung) => [rung, []]));
   for (let round = 1; round <= rounds; round++)
     for (const rung of inTurn(rungs, round)) {
-      progress(`Round ${round} of ${rounds}: ${rung}, ${rate} purchases/s …`);
+      progress(
+        roundText(round, rounds, `${rung}, ${rate} purchases/s`, `${rung}，每秒下单 ${rate} 次`),
+      );
       runs.get(rung)?.push(await overloaded(bench, rung, rate));
     }
   const { seconds } = load;

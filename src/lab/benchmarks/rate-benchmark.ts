@@ -9,7 +9,7 @@ import type { CpuByRole } from './cpu-by-role.ts';
 import { faultsOfRecording, faultsOfSale, otherAnswers } from './faults-of-figures.ts';
 import { faultsText, otherWorkText } from './figure-text.ts';
 import { type LightResult, lightLoad } from './light-load.ts';
-import { type Bench, measureOpen, measureSale, orderPath } from './measure.ts';
+import { type Bench, measureOpen, measureSale, orderPath, warmingUp } from './measure.ts';
 import { type ClosedBenchmarkResult, spreadOfKnown } from './targets.ts';
 import { headersOf } from './wrk.ts';
 
@@ -37,7 +37,10 @@ export async function benchmarkRates(bench: Bench): Promise<RateBenchmark> {
   const faults: string[] = [];
   const measure = async (rate: number, isCold: boolean) => {
     if (isCold) await lab.serve(lab.shape);
-    progress(`${rate} purchases/s, ${isCold ? 'cold' : 'warm'} …`);
+    progress({
+      en: `${rate} purchases/s, ${isCold ? 'cold' : 'warm'} …`,
+      zh: `每秒下单 ${rate} 次，${isCold ? '刚启动' : '已预热'}……`,
+    });
     const { answers, accepted, recorded, ...row } = await measureRateOnce(bench, rate);
     rows.push({ ...row, rate, isCold, isClosed: false });
     const name = `${rate} purchases/s`;
@@ -45,10 +48,10 @@ export async function benchmarkRates(bench: Bench): Promise<RateBenchmark> {
     faults.push(...faultsOfRecording(name, accepted, recorded, 0));
   };
   for (const rate of rates) await measure(rate, true);
-  progress('Warming up …');
+  progress(warmingUp);
   await measureSale(bench, rung);
   for (const rate of rates) await measure(rate, false);
-  progress('As many as it sells …');
+  progress({ en: 'As many as it sells …', zh: '能卖多快就卖多快……' });
   const sale = await measureSale(bench, rung);
   faults.push(...faultsOfSale(rung, sale, load.connections));
   const { requestsPerSecond, ...full } = sale.purchase;

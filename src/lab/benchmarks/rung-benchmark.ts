@@ -17,7 +17,14 @@ import {
   roundsText,
   targetsTable,
 } from './figure-text.ts';
-import { type Bench, type LoadMeasurement, type MeasuredSale, measureSale } from './measure.ts';
+import {
+  type Bench,
+  type LoadMeasurement,
+  type MeasuredSale,
+  measureSale,
+  roundText,
+  warmingUp,
+} from './measure.ts';
 import {
   type ClosedBenchmarkResult,
   type JudgedTarget,
@@ -58,12 +65,12 @@ export async function benchmarkRungs(
   rounds: number,
 ): Promise<RungBenchmark> {
   const sales = new Map<RungName, MeasuredSale[]>(rungs.map((rung) => [rung, []]));
-  bench.progress('Warming up …');
+  bench.progress(warmingUp);
   const short = { ...bench, load: { ...bench.load, seconds: warmUpSeconds } };
   for (const rung of rungs) await measureSale(short, rung);
   for (let round = 1; round <= rounds; round++)
     for (const rung of rungs) {
-      bench.progress(`Round ${round} of ${rounds}: ${rung} …`);
+      bench.progress(roundText(round, rounds, rung));
       sales.get(rung)?.push(await measureSale(bench, rung));
     }
   const { seconds, connections } = bench.load;

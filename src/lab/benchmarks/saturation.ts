@@ -11,7 +11,7 @@ import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { sumOfServers } from './cpu-by-role.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
 import { faultsText, medianText, otherWorkText, rangeColumn, rangeText } from './figure-text.ts';
-import { type Bench, measureOpen, measureSale, type OpenLoad } from './measure.ts';
+import { type Bench, measureOpen, measureSale, type OpenLoad, warmingUp } from './measure.ts';
 import { type BenchmarkResult, type Spread, spreadOf, spreadOfKnown } from './targets.ts';
 import { countAnswers } from './wrk.ts';
 
@@ -45,15 +45,19 @@ export async function saturate(
   rung: string,
   first = limits.first,
 ): Promise<Saturation> {
-  bench.progress('Warming up …');
+  bench.progress(warmingUp);
   await measureSale(bench, rung);
   let firstUser = bench.load.tokens.count + 1;
   const measure = async (rate: number): Promise<SaturationStep> => {
     const seconds = Math.max(bench.load.seconds, Math.ceil(requestsMin / rate));
     const step = await measureRate({ ...bench, load: { seconds } }, rung, rate, firstUser);
     firstUser += rate * seconds;
-    const outcome = step.isGood ? 'good' : step.reasons.join('; ');
-    bench.progress(`${rate} requests/s: p99 ${step.p99Ms.toFixed(0)} ms, ${outcome}`);
+    const p99 = `p99 ${step.p99Ms.toFixed(0)} ms`;
+    const reasons = step.reasons.join('; ');
+    bench.progress({
+      en: `${rate} requests/s: ${p99}, ${step.isGood ? 'good' : reasons}`,
+      zh: `每秒 ${rate} 个请求：${p99}，${step.isGood ? '达标' : reasons}`,
+    });
     return step;
   };
   const { best, steps } = await searchRate(measure, { ...limits, first });

@@ -54,7 +54,10 @@ export async function benchmarkWaiting(
   const faults: string[] = [];
   const rows: WaitingRow[] = [];
   const measure = async (name: WaitingRow['name'], usersPerSecond: number, users: number) => {
-    progress(`${name}: ${users} users, ${usersPerSecond} in a second …`);
+    progress({
+      en: `${name}: ${users} users, ${usersPerSecond} in a second …`,
+      zh: `${names[name].zh}：${users} 个用户，每秒 ${usersPerSecond} 个……`,
+    });
     const hasRoom = name !== 'rush without a waiting room';
     const row = await measureRow(bench, rung, usersPerSecond, users, hasRoom ? passesAtOnce : 0);
     const { accepted, recorded, ...figures } = row;

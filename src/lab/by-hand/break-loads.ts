@@ -118,6 +118,6 @@ async function sellByK6<T>(
   const { exitCode, summary, errors } = run;
   if (done === undefined) throw labError('K6_FAILED', exitCode, errors || summary);
   for (const line of summary.split('\n').filter((each) => /^ {2}[✓✗?] /.test(each)))
-    stage.note(`k6: ${line.trim()}`);
+    stage.note({ en: `k6: ${line.trim()}`, zh: `k6：${line.trim()}` });
   return done;
 }

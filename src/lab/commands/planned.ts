@@ -1,6 +1,6 @@
 /** The experiments that a command and the page both play, with the command that repeats them. */
 import type { RungName } from '../../service/ladder/rungs.ts';
-import type { Language } from '../../texts/texts.ts';
+import type { Bilingual, Language } from '../../texts/texts.ts';
 import { breakName, drillOnName, k6PerSecondMax, whyNot } from '../by-hand/break-choice.ts';
 import { type BreakOptions, breakIt } from '../by-hand/break-it.ts';
 import { type FaultStep, scriptOf, scriptText } from '../by-hand/fault-script.ts';
@@ -85,7 +85,10 @@ function raceReport(
     asClaimed: plays.filter(({ isAsClaimed }) => isAsClaimed).length,
   };
   const { times, violated, asClaimed } = count;
-  const counted = `played ${times} times: ${violated} violated, ${asClaimed} as claimed\n`;
+  const counted: Bilingual = {
+    en: `played ${times} times: ${violated} violated, ${asClaimed} as claimed\n`,
+    zh: `跑了 ${times} 次：违反 ${violated} 次，与预期一致 ${asClaimed} 次\n`,
+  };
   return {
     files: { 'race.json': withoutFacts(played) },
     data: () => ({ ...withoutFacts(played), count }),
@@ -93,7 +96,7 @@ function raceReport(
       [
         raceText(played, language),
         '',
-        ...(times > 1 ? [counted] : []),
+        ...(times > 1 ? [counted[language]] : []),
         reportLine(folder, language),
         fileLine('replay', `npx lockstep replay ${folder}/race.json`, language),
       ].join('\n'),

@@ -11,6 +11,7 @@ import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts'
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { isOutsider, outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
 import { playRace, raceSettings } from '../play/play-race.ts';
+import { verdictOn } from '../play/race-on.ts';
 import { type PlayedRace, raceVerdict } from '../play/race-verdict.ts';
 import { type RaceName, schedules } from '../play/schedules.ts';
 import { sum } from '../stage/counts.ts';
@@ -70,7 +71,10 @@ export async function tryQueues(
     for (const name of names) {
       const play = await playHop(stage, name, rung);
       played.push(play);
-      stage.note(`${name} on ${rung}: ${play.race.verdict}${play.hop.asClaimed ? '' : '!'}`);
+      const { verdict } = play.race;
+      const { en, zh } = verdictOn(name, rung, verdict);
+      const mark = play.hop.asClaimed ? '' : '!';
+      stage.note({ en: en + mark, zh: zh + mark });
     }
   }
   return played;

@@ -40,7 +40,7 @@ export const floodDrill: Drill = {
 async function floodAll(stage: Stage, eachMs: number): Promise<FloodResult[]> {
   const floods: FloodResult[] = [];
   for (const request of floodRequests) {
-    stage.note(`a flood: ${request.name}`);
+    stage.note({ en: `a flood: ${request.name}`, zh: `涌进来的请求：${request.inChinese}` });
     const over = new AbortController();
     const answers: Record<string, number> = {};
     const flooding = flood(stage.lab.baseUrl, request, over.signal, answers);

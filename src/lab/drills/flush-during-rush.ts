@@ -6,7 +6,7 @@
  */
 import { audit } from '../../service/audit/audit.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
-import { rebuild } from '../../service/orders/reconcile/rebuild.ts';
+import { type RebuildStep, rebuild } from '../../service/orders/reconcile/rebuild.ts';
 import { reconcile } from '../../service/orders/reconcile/reconcile.ts';
 import { stopWorkers } from '../faults/process.ts';
 import { loseKeys } from '../faults/redis.ts';
@@ -77,6 +77,11 @@ export const flush: Outage = {
 };
 
 /** The workers are stopped before the flush, so that some accepted orders are not recorded yet. */
+const rebuildSteps: Readonly<Record<RebuildStep, string>> = {
+  ...{ frozen: '已停卖', alone: '换了数据版本', read: '读取完毕', restored: '数据已恢复' },
+  open: '重新开卖',
+};
+
 async function loseAndRebuild({ stage, voucherId, soldSince }: Scene) {
   const sold = (count: number, since: bigint) =>
     stage.until('the sales', withinMs, () => soldSince(since) >= count);
@@ -90,7 +95,9 @@ async function loseAndRebuild({ stage, voucherId, soldSince }: Scene) {
   const isRefused = () => stage.tries.some(({ reason }) => reason === 'not-ready');
   await stage.until('a refusal', withinMs, isRefused);
   const downUntil = now();
-  await rebuild(stage.connections, (step) => stage.note(`rebuild: ${step}`));
+  await rebuild(stage.connections, (step) =>
+    stage.note({ en: `rebuild: ${step}`, zh: `重建：${rebuildSteps[step]}` }),
+  );
   const mendedAt = now();
   await undo();
   // Also by users whose order is lost: they may buy again.

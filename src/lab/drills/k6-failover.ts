@@ -49,7 +49,7 @@ export const k6Failover: Drill = {
     const over = new AbortController();
     const breaking = () => playStorm(stage, faultsAt(plan(seed), load.lastsMs), over.signal);
     const { run, answers } = await duringK6(stage, load, breaking, over);
-    if (run.exitCode !== 0) stage.note(run.errors.trim());
+    if (run.exitCode !== 0) stage.note({ en: run.errors.trim(), zh: run.errors.trim() });
     stage.signal.throwIfAborted();
     const voucherId = voucherOf(run);
     const facts = voucherId === null ? [] : [await drained(stage.connections, voucherId)];

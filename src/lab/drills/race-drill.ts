@@ -10,11 +10,12 @@ import { mysqlRefusals } from '../../service/audit/sections.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { evidenceText } from '../../texts/evidence.ts';
+import type { Language } from '../../texts/texts.ts';
 import type { Lab } from '../environment/lab.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
 import { placeWords } from '../play/place-words.ts';
 import { playRace, type RaceUnderLoad, raceSettings } from '../play/play-race.ts';
-import { replayWhileTooSlow } from '../play/race-on.ts';
+import { replayWhileTooSlow, verdictOn } from '../play/race-on.ts';
 import {
   firstLoadUser,
   lanesOnly,
@@ -25,7 +26,7 @@ import {
 import { type RaceName, type Schedule, schedules } from '../play/schedules.ts';
 import { sum } from '../stage/counts.ts';
 import { isMissed } from '../stage/place.ts';
-import { type Bilingual, evidenceIn, type Judged } from '../stage/result.ts';
+import { type Bilingual, evidenceIn, type Judged, joinedTexts } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { drillVerdict } from './audited.ts';
@@ -80,9 +81,9 @@ export const raceDrill = (about: Bilingual, takesMinutes: number, plays: Plays):
   },
 });
 
-export function undecidedBecause(under: PlayUnderLoad): string | undefined {
+export function undecidedBecause(under: PlayUnderLoad): Bilingual | undefined {
   const { verdict, reasons } = playsVerdict([under]);
-  return verdict === 'unknown' ? reasons.join('; ') : undefined;
+  return verdict === 'unknown' ? joinedTexts(reasons) : undefined;
 }
 
 type NamedPlay = PlayUnderLoad & Required<Pick<DrilledRace, 'phase'>>;
@@ -126,11 +127,16 @@ async function playUnderLoad(
 }
 
 /** In one sentence; with its steps and the evidence where the ladder claims otherwise. */
-function playedText({ race, rung, verdict, asClaimed, evidence, steps }: PlayedRace): string {
-  const text = `${race} on ${rung}: ${verdict}`;
-  if (asClaimed) return `${text}, as claimed`;
-  const reached = steps.map(({ lane, place }) => `${lane} ${placeWords(place, 'en')}`).join(', ');
-  return `${text}, NOT as claimed: ${evidence} (${reached})`;
+function playedText(played: PlayedRace): Bilingual {
+  const { race, rung, verdict, asClaimed, evidence, steps } = played;
+  const { en, zh } = verdictOn(race, rung, verdict);
+  if (asClaimed) return { en: `${en}, as claimed`, zh: `${zh}，与预期一致` };
+  const reached = (language: Language) =>
+    steps.map(({ lane, place }) => `${lane} ${placeWords(place, language)}`);
+  return {
+    en: `${en}, NOT as claimed: ${evidence} (${reached('en').join(', ')})`,
+    zh: `${zh}，与预期不一致：${evidenceIn('zh', played)}（${reached('zh').join('，')}）`,
+  };
 }
 
 function judge(plays: readonly NamedPlay[]): Judged {

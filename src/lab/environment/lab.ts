@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import { saleKeys } from '../../service/connections/sale-keys.ts';
+import type { Bilingual } from '../../texts/texts.ts';
 import { labError } from '../errors.ts';
 import { redisAppends } from './append-only-file.ts';
 import { setClockRight } from './ask-instance.ts';
@@ -57,7 +58,7 @@ const replacedWithinMs = 30_000;
 export const defaultShape: ServiceShape = { instances: 4, balancer: 'nginx' };
 
 /** Called with one sentence for each step of a long command. */
-export type Progress = (event: string) => void;
+export type Progress = (text: Bilingual) => void;
 
 export interface StartOptions {
   readonly database?: Database | undefined;
@@ -480,7 +481,8 @@ export class Lab {
     }
     for (const server of servers) {
       await this.#answered(server);
-      progress(`${server.name} answers on port ${server.port}`);
+      const { name, port } = server;
+      progress({ en: `${name} answers on port ${port}`, zh: `${name} 已启动，端口 ${port}` });
     }
   }
 

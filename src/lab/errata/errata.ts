@@ -52,7 +52,7 @@ export const erratumExperiment: Experiment<
     for (const name of names) {
       const erratum: Erratum = errata[name];
       const lines: Bilingual[] = [];
-      stage.note(`${name} …`);
+      stage.note({ en: `${name} …`, zh: `${name} ……` });
       const tell = (en: string, zh: string) => void lines.push({ en, zh });
       const key = `erratum-${randomUUID()}`;
       const isShown = await erratum.play({ stage, redis: connections.redis('admin'), key, tell });

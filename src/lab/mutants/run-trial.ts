@@ -104,9 +104,9 @@ export const trialExperiment: Experiment<TrialOptions> = {
     zh: 'lua-stream，在决定成败的那一刻注入一次故障',
   },
   async play(stage, { name, language }) {
-    const fault = trials[name].fault[language];
     await stage.serve(trialShape);
-    stage.note(language === 'zh' ? `故障：${fault}` : `the fault: ${fault}`);
+    const { fault } = trials[name];
+    stage.note({ en: `the fault: ${fault.en}`, zh: `故障：${fault.zh}` });
     const { findings, seconds } = await runTrial(stage.lab, name, stage.signal);
     const notHeld = findings.filter(({ verdict }) => verdict !== 'held');
     return {
@@ -115,7 +115,7 @@ export const trialExperiment: Experiment<TrialOptions> = {
         ({ check, evidence }) => `${check}: ${evidenceText(language, ...evidence)}`,
       ),
       figures: { seconds: Number(seconds.toFixed(1)) },
-      faults: { [fault]: 1 },
+      faults: { [fault[language]]: 1 },
       facts: [],
     };
   },

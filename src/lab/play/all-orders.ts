@@ -1,7 +1,9 @@
 /** Every order of the steps of two buyers, played: `race --all-orders mutex-per-user`. */
+
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { LockstepError } from '../../service/errors.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
+import type { Bilingual } from '../../texts/texts.ts';
 import type { Judged, Table } from '../stage/result.ts';
 import type { Experiment, Stage } from '../stage/stage.ts';
 import { choicesOf, everyOrder } from './explore.ts';
@@ -43,7 +45,7 @@ export async function ordersOf(stage: Stage, rung: RungName): Promise<OrdersOfRu
     return await countOrders(stage, rung, rowWaitsNow(stage.lab));
   } catch (error) {
     if (!(error instanceof LockstepError) || stage.signal.aborted) throw error;
-    stage.note(`${rung}: ${error.message}`);
+    stage.note({ en: `${rung}: ${error.message}`, zh: `${rung}：${error.message}` });
     return { rung, orders: 0, broken: [], verdict: 'unknown', asClaimed: false };
   }
 }
@@ -81,10 +83,13 @@ export function judgedCount(
   return { ...count, verdict: isBroken ? 'violated' : 'held', asClaimed };
 }
 
-export const countText = ({ rung, orders, broken, verdict }: OrdersOfRung): string =>
+export const countText = ({ rung, orders, broken, verdict }: OrdersOfRung): Bilingual =>
   verdict === 'unknown'
-    ? `${rung}: its interleavings could not be played`
-    : `${rung}: ${broken.length} of ${orders} interleavings break it`;
+    ? { en: `${rung}: its interleavings could not be played`, zh: `${rung}：没能走完各种顺序` }
+    : {
+        en: `${rung}: ${broken.length} of ${orders} interleavings break it`,
+        zh: `${rung}：${orders} 种顺序里有 ${broken.length} 种违反承诺`,
+      };
 
 export function judgedOrders(seen: readonly OrdersOfRung[]): Judged {
   const doubtful = seen.filter(({ verdict }) => verdict === 'unknown');
@@ -92,7 +97,10 @@ export function judgedOrders(seen: readonly OrdersOfRung[]): Judged {
   return {
     verdict: wrong.length > 0 ? 'violated' : doubtful.length > 0 ? 'unknown' : 'held',
     reasons: [
-      ...wrong.map((each) => `${countText(each)}, which is not what the ladder claims`),
+      ...wrong.map(countText).map(({ en, zh }) => ({
+        en: `${en}, which is not what the ladder claims`,
+        zh: `${zh}，与预期不一致`,
+      })),
       ...doubtful.map(countText),
     ],
     figures: { rungs: seen.length, orders: seen.reduce((sum, { orders }) => sum + orders, 0) },

@@ -1,10 +1,12 @@
 /** Plays a race in the shape that it needs: its number of instances, and short leases. */
 
 import { audit } from '../../service/audit/audit.ts';
+import type { Verdict } from '../../service/domain.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
+import { type Bilingual, texts } from '../../texts/texts.ts';
 import type { Progress } from '../environment/lab.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
-import { evidenceIn } from '../stage/result.ts';
+import { evidenceIn, ofName } from '../stage/result.ts';
 import type { Experiment, Stage } from '../stage/stage.ts';
 import { playRace, raceSettings } from './play-race.ts';
 import { isAboutData, type PlayedRace } from './race-verdict.ts';
@@ -12,14 +14,24 @@ import { hasLockFaults, type RaceName, type Schedule, schedules } from './schedu
 
 /** Wrong data is shown, however slow the machine was: some rungs must never let it happen. */
 export function tooSlowBecause(
-  played: Pick<PlayedRace, 'race' | 'rung' | 'isSlow' | 'evidence' | 'facts'>,
-): string | undefined {
+  played: Pick<PlayedRace, 'race' | 'rung' | 'isSlow' | 'evidence' | 'evidenceZh' | 'facts'>,
+): Bilingual | undefined {
   const { race, rung, isSlow, evidence, facts } = played;
   const isDataWrong = audit(facts).findings.some(
     ({ check, verdict }) => verdict === 'violated' && isAboutData(check),
   );
-  return isSlow && !isDataWrong ? `${race} on ${rung}: ${evidence}` : undefined;
+  if (!isSlow || isDataWrong) return undefined;
+  return ofName(raceOnRung(race, rung), { en: evidence, zh: evidenceIn('zh', played) });
 }
+
+/** `lost-update on read-then-write` */
+export const raceOnRung = (race: string, rung: string): Bilingual => ({
+  en: `${race} on ${rung}`,
+  zh: `${rung} 上的 ${race}`,
+});
+
+export const verdictOn = (race: string, rung: string, verdict: Verdict): Bilingual =>
+  ofName(raceOnRung(race, rung), { en: verdict, zh: texts.zh.verdicts[verdict] });
 
 /** @param calm the network of a race without faults in the lock servers. */
 export function shapeOfRace(name: RaceName, calm: Network = 'direct'): ServiceShape {
@@ -50,7 +62,7 @@ const playsMax = 3;
  */
 export async function replayWhileTooSlow<Play>(
   play: () => Promise<Play>,
-  undecidedBecause: (play: Play) => string | undefined,
+  undecidedBecause: (play: Play) => Bilingual | undefined,
   progress: Progress,
   signal?: AbortSignal,
 ): Promise<Play> {
@@ -59,7 +71,7 @@ export async function replayWhileTooSlow<Play>(
     const last = await play();
     const reason = undecidedBecause(last);
     if (reason === undefined || plays === playsMax) return last;
-    progress(`${reason}. It is played again.`);
+    progress({ en: `${reason.en}. It is played again.`, zh: `${reason.zh}。再跑一次。` });
   }
 }
 

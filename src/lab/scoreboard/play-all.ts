@@ -74,8 +74,11 @@ async function playCells(
     const key = `${rung} ${fault}`;
     const plays = [...(cells.get(key)?.plays ?? []), play];
     cells.set(key, { rung, fault, plays });
-    const claim = play.asClaimed ? '' : ' NOT AS CLAIMED';
-    stage.note(`${step} of ${total}: ${key}: ${marks[outcomeOfPlay(play)]}${claim}`);
+    const mark = marks[outcomeOfPlay(play)];
+    stage.note({
+      en: `${step} of ${total}: ${key}: ${mark}${play.asClaimed ? '' : ' NOT AS CLAIMED'}`,
+      zh: `${step}/${total} ${key}：${mark}${play.asClaimed ? '' : '，与预期不一致'}`,
+    });
   };
   const times = Array.from({ length: options.times }, (_, time) => time);
   for (const race of races)
@@ -97,7 +100,7 @@ const playOneRace = (board: Stage, { race, rung }: PlannedRace): Promise<CellPla
     board,
     async (stage) => playOfRace(await raceOn(stage, race, rung, 'proxied')),
     playOfError,
-    (event) => event.kind === 'note' && board.note(event.text),
+    (event) => event.kind === 'note' && board.emit(event),
   );
 
 async function playOneSale(

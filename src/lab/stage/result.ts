@@ -13,6 +13,17 @@ export type Text = Bilingual | string;
 export const textIn = (language: Language, text: Text): string =>
   typeof text === 'string' ? text : text[language];
 
+/** `redlock: nobody bought` */
+export const ofName = (name: Text, text: Text): Bilingual => ({
+  en: `${textIn('en', name)}: ${textIn('en', text)}`,
+  zh: `${textIn('zh', name)}：${textIn('zh', text)}`,
+});
+
+export const joinedTexts = (all: readonly Text[]): Bilingual => ({
+  en: all.map((each) => textIn('en', each)).join('; '),
+  zh: all.map((each) => textIn('zh', each)).join('；'),
+});
+
 /** In English where an older file has nothing else. */
 export const evidenceIn = (
   language: Language,

@@ -63,7 +63,10 @@ async function playOn<Options extends object, Own>(
     // What was judged stands, also when the lab is not whole again in time.
     await stage.end().catch((error: unknown) => {
       if (!judged || !(error instanceof LockstepError)) throw error;
-      stage.note(`The lab is not whole again: ${error.message}`);
+      stage.note({
+        en: `The lab is not whole again: ${error.message}`,
+        zh: `实验环境没有完全恢复：${error.message}`,
+      });
     });
   }
 }

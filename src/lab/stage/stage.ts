@@ -24,7 +24,7 @@ import { buySteadily, type Purchase, type Try } from '../workload/steady-purchas
 import type { Emit } from './events.ts';
 import { answerLost } from './place.ts';
 import { Player } from './player.ts';
-import type { Bilingual, Judged, Text } from './result.ts';
+import type { Bilingual, Judged } from './result.ts';
 
 export interface Load {
   /** For people: the rung. */
@@ -213,7 +213,7 @@ export class Stage {
     await sleep(Math.max(0, ms), undefined, { signal: this.signal });
   }
 
-  note(text: Text): void {
+  note(text: Bilingual): void {
     this.emit({ kind: 'note', text });
   }
 

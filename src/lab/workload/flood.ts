@@ -4,6 +4,7 @@ import { codeOf, LightConnections, requestText } from './light-connections.ts';
 
 export interface FloodRequest {
   readonly name: string;
+  readonly inChinese: string;
   readonly method: string;
   /** `%d`: a number that grows. */
   readonly path: string;
@@ -11,10 +12,20 @@ export interface FloodRequest {
 
 /** What anybody may ask for, and what nobody may. */
 export const floodRequests: readonly FloodRequest[] = [
-  { name: 'the list of vouchers', method: 'GET', path: '/vouchers' },
-  { name: 'vouchers that do not exist', method: 'GET', path: '/vouchers/%d' },
-  { name: 'readiness', method: 'GET', path: '/readyz' },
-  { name: 'purchases with a forged token', method: 'POST', path: '/vouchers/1/orders' },
+  { name: 'the list of vouchers', inChinese: '券的列表', method: 'GET', path: '/vouchers' },
+  {
+    name: 'vouchers that do not exist',
+    inChinese: '不存在的券',
+    method: 'GET',
+    path: '/vouchers/%d',
+  },
+  { name: 'readiness', inChinese: '就绪检查', method: 'GET', path: '/readyz' },
+  {
+    name: 'purchases with a forged token',
+    inChinese: '伪造令牌的下单',
+    method: 'POST',
+    path: '/vouchers/1/orders',
+  },
 ];
 
 /** Of one attacker. */
