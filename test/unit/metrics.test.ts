@@ -1,6 +1,6 @@
 /** What a process counts: series that begin at 0, and the waits for locks that end without one. */
 import { expect, test } from 'vitest';
-import { timed } from '../../src/service/ladder/open-rung.ts';
+import { withMeasuredWaits } from '../../src/service/ladder/open-rung.ts';
 import { noLock } from '../../src/service/locks/none.ts';
 import { countPurchase } from '../../src/service/metrics/purchases.ts';
 import { countSettled } from '../../src/service/metrics/records.ts';
@@ -24,10 +24,10 @@ test('a wait for a lock is counted, whether it was granted or not', async () => 
   const count = (isGranted: boolean) =>
     valueOfSeries(`lockstep_lock_wait_seconds_count{rung="some",granted="${isGranted}"}`);
   const lock = noLock();
-  const lease = await timed('some', lock).acquire('a', { waitMs: 1 });
+  const lease = await withMeasuredWaits('some', lock).acquire('a', { waitMs: 1 });
   expect(lease).not.toBeNull();
   const denied = { ...lock, acquire: async () => null };
-  expect(await timed('some', denied).acquire('a', { waitMs: 1 })).toBeNull();
+  expect(await withMeasuredWaits('some', denied).acquire('a', { waitMs: 1 })).toBeNull();
   expect([await count(true), await count(false)]).toEqual([1, 1]);
 });
 

@@ -25,12 +25,12 @@ describe('the tries of a user', () => {
 
 describe('the purchases at once', () => {
   test('are so many, and the next one is not begun', async () => {
-    const { oneOf } = limits(0, 2);
+    const { unlessFull } = limits(0, 2);
     const later = () => Promise.resolve('sold');
-    const first = [oneOf(later), oneOf(later)];
-    expect(oneOf(() => 'begun')).toBeNull();
+    const first = [unlessFull(later), unlessFull(later)];
+    expect(unlessFull(() => 'begun')).toBeNull();
     expect(await Promise.all(first)).toEqual(['sold', 'sold']);
-    expect(oneOf(() => 'begun')).toBe('begun');
+    expect(unlessFull(() => 'begun')).toBe('begun');
   });
 
   const fail = () => {
@@ -41,8 +41,8 @@ describe('the purchases at once', () => {
     ['rejects', async () => fail()],
     ['is known at once', () => 'sold'],
   ])('are one fewer after one that %s', async (_, work) => {
-    const { oneOf } = limits(0);
-    await (async () => oneOf<string>(work))().catch(() => {});
-    expect(oneOf(() => 'begun')).toBe('begun');
+    const { unlessFull } = limits(0);
+    await (async () => unlessFull<string>(work))().catch(() => {});
+    expect(unlessFull(() => 'begun')).toBe('begun');
   });
 });

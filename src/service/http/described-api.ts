@@ -23,7 +23,7 @@ export function describeApi(): ReturnType<typeof apiDescription> {
     stockLeft: noStore,
     waitingRoom: { place: noStore, isPass: noStore, isBuyer: noStore, leave: noStore },
     orderIds: { next: noStore, problem: () => null, close: () => {} },
-    limits: { tries: 0, msUntilTry: noStore, oneOf: noStore },
+    limits: { tries: 0, msUntilTry: noStore, unlessFull: noStore },
     readToken: noStore,
     isOpen: () => false,
   };

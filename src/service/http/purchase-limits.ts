@@ -13,7 +13,7 @@ export interface PurchaseLimits {
   /** How long this user must wait before another try; 0: not at all. Counts this try. */
   readonly msUntilTry: (userId: string) => number;
   /** Does the work of a purchase; `null`, and nothing is done, when too many are in progress. */
-  readonly oneOf: <T>(work: () => T | Promise<T>) => T | Promise<T> | null;
+  readonly unlessFull: <T>(work: () => T | Promise<T>) => T | Promise<T> | null;
 }
 
 export function purchaseLimits({
@@ -27,7 +27,7 @@ export function purchaseLimits({
   return {
     tries,
     msUntilTry: tries === 0 ? () => 0 : perSecond(tries),
-    oneOf: (work) => {
+    unlessFull: (work) => {
       if (inProgress >= most) return null;
       inProgress += 1;
       return finallyDo(work, done);

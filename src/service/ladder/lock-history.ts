@@ -13,7 +13,7 @@ import { keepsHistory, type LockEvent, record } from '../trace/history.ts';
 /** Records what happened to the lock, with the fence that the lease has. */
 type Tell = (event: LockEvent, lease?: Pick<Lease, 'fence'>) => void;
 
-export function traced(lock: Lock): Lock {
+export function withHistory(lock: Lock): Lock {
   if (!keepsHistory()) return lock;
   return {
     ...lock,
@@ -27,7 +27,7 @@ export function traced(lock: Lock): Lock {
       if (!lease) return null;
       const held = endable(lease, resource, order);
       await checkpoint('after-acquire');
-      return tracedLease(held, tell);
+      return leaseWithHistory(held, tell);
     },
   };
 }
@@ -73,7 +73,7 @@ function endable(lease: Lease, resource: string, order: Order | undefined): Leas
   };
 }
 
-function tracedLease(lease: Lease, tell: Tell): Lease {
+function leaseWithHistory(lease: Lease, tell: Tell): Lease {
   const expired = () => tell('expired');
   lease.signal.addEventListener('abort', expired, { once: true });
   const release = once(async () => {

@@ -3,22 +3,31 @@
  * purchase they make.
  */
 import type { Connections } from '../connections/connections.ts';
-import { type Outcome, refused, type Voucher } from '../domain.ts';
+import {
+  type Order,
+  type Outcome,
+  refused,
+  resourceOf,
+  type Scope,
+  type Voucher,
+} from '../domain.ts';
 import { LockServiceUnavailable } from '../errors.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { saleLost } from '../inventory/shared/claims.ts';
-import type { Lock } from '../locks/lock.ts';
+import { type Lock, type UsingOptions, using } from '../locks/lock.ts';
 import { freeLease, noLock } from '../locks/none.ts';
 import { asOneOwner } from '../locks/shared/owner.ts';
 import { observeLockWait } from '../metrics/purchases.ts';
-import { type Purchase, purchaseWith } from '../purchase/purchase.ts';
 import { whenKnown } from '../purchase/when-known.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
 import { withOrder } from '../trace/checkpoints.ts';
 import { keepsHistory } from '../trace/history.ts';
 import { ownQueueRungs, queueFactories } from './factories.ts';
-import { traced } from './lock-history.ts';
+import { withHistory } from './lock-history.ts';
 import { rungNamed } from './rungs.ts';
+
+/** Not a promise where there is nothing to wait for. */
+type Purchase = (order: Order, voucher: Voucher) => Outcome | Promise<Outcome>;
 
 export interface OpenRung {
   readonly lock: Lock;
@@ -40,15 +49,15 @@ export async function openRung(
 ): Promise<OpenRung> {
   const rung = rungNamed(name);
   const { scope, lockInside, waitMs = connections.config.LOCK_WAIT_MS } = rung;
-  const lock = traced(rung.lock ? timed(name, rung.lock(connections)) : noLock());
+  const lock = withHistory(rung.lock ? withMeasuredWaits(name, rung.lock(connections)) : noLock());
   const queue = rung.queue?.(connections);
   const inventory = rung.inventory(connections, { lock, scope, waitMs, queue: queue ?? noQueue });
-  // A history has the lease of a sale without a lock too.
+  // A sale without a lock takes its free lease from `noLock`, so that a history has it.
   const isAround = !lockInside && (rung.lock !== undefined || keepsHistory());
   const sale = isAround
-    ? purchaseWith({ lock, scope, waitMs, inventory, onReleaseFailed })
-    : withFreeLease(inventory);
-  const answered = rung.lock ? withoutLockService(sale) : sale;
+    ? underLock(lock, scope, inventory, { waitMs, onReleaseFailed })
+    : withoutLock(inventory);
+  const answered = rung.lock ? orLockServiceUnavailable(sale) : sale;
   const purchase = withinWindow(inventory, withOwner(lock, answered));
   await connections.ready();
   return { lock, inventory, purchase, ...(queue && { queue }) };
@@ -90,40 +99,39 @@ const noQueue: OrderQueue = {
   depth: async () => 0,
 };
 
-/**
- * Everything that the purchase awaits belongs to one order, and to one owner of a reentrant lock.
- */
-function withOwner(lock: Lock, purchase: Purchase): Purchase {
-  return (order, voucher) => {
-    const sale = () => withOrder(order, () => purchase(order, voucher));
-    return lock.reentrant ? asOneOwner(sale) : sale();
+/** Also the waits that end without a lease are measured. */
+export const withMeasuredWaits = (rung: string, lock: Lock): Lock => ({
+  ...lock,
+  acquire: async (resource, options) => {
+    const askedAt = performance.now();
+    const lease = await lock.acquire(resource, options);
+    observeLockWait(rung, lease !== null, performance.now() - askedAt);
+    return lease;
+  },
+});
+
+/** A purchase is a sale made while holding a lock. */
+function underLock(
+  lock: Lock,
+  scope: Scope,
+  inventory: Inventory,
+  options: UsingOptions,
+): Purchase {
+  return async (order, voucher) => {
+    const sale = await using(lock, resourceOf(scope, order), options, async (lease) =>
+      inventory.sell(order, voucher, lease),
+    );
+    return sale ?? refused('busy');
   };
 }
 
-const withFreeLease =
+/** Where the inventory acquires the lock itself, or needs none. */
+const withoutLock =
   ({ sell }: Inventory): Purchase =>
   (order, voucher) =>
     sell(order, voucher, freeLease);
 
-function withinWindow({ clock }: Inventory, purchase: Purchase): Purchase {
-  if (clock === 'redis') return unlessRemoved(purchase); // Its script checks the window.
-  return async (order, voucher) => outsideWindow(voucher, new Date()) ?? purchase(order, voucher);
-}
-
-/** A script cannot tell a sale that was lost from one that is over, and whose keys were deleted. */
-const unlessRemoved =
-  (purchase: Purchase): Purchase =>
-  (order, voucher) =>
-    whenKnown(purchase(order, voucher), (outcome) =>
-      outcome === saleLost ? (outsideWindow(voucher, new Date()) ?? outcome) : outcome,
-    );
-
-function outsideWindow({ beginTime, endTime }: Voucher, now: Date): Outcome | null {
-  if (now < beginTime) return refused('not-started');
-  return now >= endTime ? refused('ended') : null;
-}
-
-const withoutLockService =
+const orLockServiceUnavailable =
   (purchase: Purchase): Purchase =>
   async (order, voucher) => {
     try {
@@ -134,13 +142,33 @@ const withoutLockService =
     }
   };
 
-/** A lock whose waits are measured, also those that end without a lease. */
-export const timed = (rung: string, lock: Lock): Lock => ({
-  ...lock,
-  acquire: async (resource, options) => {
-    const askedAt = performance.now();
-    const lease = await lock.acquire(resource, options);
-    observeLockWait(rung, lease !== null, performance.now() - askedAt);
-    return lease;
-  },
-});
+/**
+ * Everything that the purchase awaits belongs to one order, and to one owner of a reentrant lock.
+ */
+function withOwner(lock: Lock, purchase: Purchase): Purchase {
+  return (order, voucher) => {
+    const sale = () => withOrder(order, () => purchase(order, voucher));
+    return lock.reentrant ? asOneOwner(sale) : sale();
+  };
+}
+
+function withinWindow({ clock }: Inventory, purchase: Purchase): Purchase {
+  if (clock === 'redis') return lostOrOutsideWindow(purchase); // Its script checks the window.
+  return async (order, voucher) => outsideWindow(voucher, new Date()) ?? purchase(order, voucher);
+}
+
+/**
+ * A script cannot tell a sale that Redis lost from one that is over, and whose keys were removed.
+ * This is the end that the instance knows; the route looks for an end that was moved since.
+ */
+const lostOrOutsideWindow =
+  (purchase: Purchase): Purchase =>
+  (order, voucher) =>
+    whenKnown(purchase(order, voucher), (outcome) =>
+      outcome === saleLost ? (outsideWindow(voucher, new Date()) ?? outcome) : outcome,
+    );
+
+function outsideWindow({ beginTime, endTime }: Voucher, now: Date): Outcome | null {
+  if (now < beginTime) return refused('not-started');
+  return now >= endTime ? refused('ended') : null;
+}

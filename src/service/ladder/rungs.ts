@@ -670,6 +670,10 @@ export const rungNames = Object.keys(ladder) as RungName[];
 
 export const isRungName = (name: string): name is RungName => Object.hasOwn(ladder, name);
 
+/** Those that sell with lua/sale/purchase.lua. */
+export const finalRungs = rungNames.filter((name) => name === 'lua-stream' || ladder[name].buckets);
+export const isFinalRung = (rung: string): boolean => finalRungs.some((name) => name === rung);
+
 /** Not of the ladder: the lab adds them, in its own processes only, to compare them with rungs. */
 const outsiders = new Map<string, Rung>();
 

@@ -10,11 +10,10 @@ import { type Pool, type RowDataPacket, select } from '../connections/mysql.ts';
 import { scanHash } from '../connections/read-sale.ts';
 import { type BucketCount, type ShardKeys, stockPlaces } from '../connections/sale-keys.ts';
 import { serviceError } from '../errors.ts';
-import { rungNamed } from '../ladder/rungs.ts';
+import { finalRungs, rungNamed } from '../ladder/rungs.ts';
 import type { OperationResult } from '../operate/operate.ts';
 import { type OperateSentences, operateSentences } from '../operate/sentences.ts';
 import { wholeNumber } from '../operate/words.ts';
-import { finalRungs } from './reconcile/read-sales.ts';
 
 export const endedDays = wholeNumber(0, 9_999);
 

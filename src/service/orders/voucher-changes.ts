@@ -23,7 +23,7 @@ import { loadScript, runScript } from '../connections/scripts.ts';
 import { keptAfterEndMs, reopensAfterMs } from '../domain.ts';
 import { isServiceError, serviceError } from '../errors.ts';
 import { confirmWrites } from '../inventory/shared/replica-acknowledgement.ts';
-import { rungNamed } from '../ladder/rungs.ts';
+import { finalRungs, isFinalRung, rungNamed } from '../ladder/rungs.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
 import { changeBucketStock } from './bucket-stock.ts';
 import {
@@ -36,7 +36,6 @@ import {
   type VoucherChange,
   vouchersBegun,
 } from './change-journal.ts';
-import { finalRungs, isFinalRung } from './reconcile/read-sales.ts';
 
 const changeVoucher = loadScript('sale/change-voucher');
 

@@ -10,9 +10,9 @@ import {
   type Voucher,
 } from '../../domain.ts';
 import { saleLost } from '../../inventory/shared/claims.ts';
+import { isFinalRung } from '../../ladder/rungs.ts';
 import { countPurchase } from '../../metrics/purchases.ts';
 import { findOrder } from '../../orders/find-order.ts';
-import { isFinalRung } from '../../orders/reconcile/read-sales.ts';
 import type { Vouchers } from '../../purchase/vouchers.ts';
 import { whenKnown } from '../../purchase/when-known.ts';
 import { keepsHistory, record } from '../../trace/history.ts';
@@ -154,7 +154,7 @@ function tryToBuy(c: Context, service: Service, userId: string) {
     );
   const waitMs = limits.msUntilTry(userId);
   if (waitMs > 0) return tooManyTries(c, limits.tries, waitMs);
-  return limits.oneOf(buyNow) ?? turnedAway(c, 'overloaded');
+  return limits.unlessFull(buyNow) ?? turnedAway(c, 'overloaded');
 }
 
 type Wish = Omit<Order, 'id'>;
@@ -190,9 +190,9 @@ function sellNow(
   return whenKnown(service.orderIds.next(), (id) => {
     const order = { id, ...wish };
     record('received', order);
-    return whenKnown(buy(c, service, order, voucher), (outcome) => {
+    return whenKnown(purchase(c, service, order, voucher), (outcome) => {
       onOutcome(outcome);
-      // On another rung, a purchase that is not ready may have changed a store.
+      // On the other rungs, "not ready" does not say that nothing was changed.
       if (isNotReady(outcome) && isFinalRung(voucher.rung)) askAnother(c, service.instance);
       return answer(c, order, outcome);
     });
@@ -207,16 +207,17 @@ function isAllowed({ allowedRungs, connections }: Service, { rung, lab }: Vouche
   return allowedRungs.has(rung) && (connections.config.LAB || !lab);
 }
 
-function buy(
+/** It is measured, traced and in the history. */
+function purchase(
   c: Context,
   { openRung, vouchers, log }: Service,
   order: Order,
   voucher: Voucher,
 ): Outcome | Promise<Outcome> {
   const begunAt = performance.now();
-  const tried = whenKnown(openRung(voucher), ({ purchase }) => purchase(order, voucher));
+  const tried = whenKnown(openRung(voucher), (rung) => rung.purchase(order, voucher));
   const outcome = whenKnown(tried, (known) =>
-    known === saleLost ? unlessOver(vouchers, known, voucher.id) : known,
+    known === saleLost ? lostOrEnded(vouchers, voucher.id) : known,
   );
   return whenKnown(outcome, (known) => {
     countPurchase(voucher.rung, known, performance.now() - begunAt);
@@ -230,9 +231,9 @@ function buy(
   });
 }
 
-/** The keys of a sale that is over may be gone. An operator may have closed it meanwhile. */
-async function unlessOver(vouchers: Vouchers, lost: Outcome, voucherId: string): Promise<Outcome> {
-  return (await isSaleOver(vouchers, voucherId)) ? refused('ended') : lost;
+/** The keys of a sale are removed after its end, which an operator may have moved meanwhile. */
+async function lostOrEnded(vouchers: Vouchers, voucherId: string): Promise<Outcome> {
+  return (await isSaleOver(vouchers, voucherId)) ? refused('ended') : saleLost;
 }
 
 export function recordOutcome(order: Order, outcome: Outcome): void {

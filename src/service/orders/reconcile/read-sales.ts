@@ -6,7 +6,7 @@ import { readSale, scanHash } from '../../connections/read-sale.ts';
 import { type BucketCount, type ShardKeys, stockPlaces } from '../../connections/sale-keys.ts';
 import type { Order } from '../../domain.ts';
 import { sumOfBuckets } from '../../inventory/shared/bucket-stock.ts';
-import { rungNamed, rungNames } from '../../ladder/rungs.ts';
+import { finalRungs, rungNamed } from '../../ladder/rungs.ts';
 import { ordersOfEntry } from '../../queues/shared/order-fields.ts';
 import {
   type Buyer,
@@ -19,11 +19,6 @@ import {
   type Terms,
 } from './differences.ts';
 
-/** Those that sell with lua/sale/purchase.lua. */
-export const finalRungs = rungNames.filter(
-  (name) => name === 'lua-stream' || rungNamed(name).buckets,
-);
-export const isFinalRung = (rung: string): boolean => finalRungs.some((name) => name === rung);
 const pageSize = 1_000;
 
 interface VoucherRow {
