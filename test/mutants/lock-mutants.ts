@@ -56,12 +56,15 @@ const rows = {
   },
   'redis-atomic compares, then deletes: two commands': {
     file: 'service/locks/redis-atomic',
-    find: "await checkpoint('before-compare');\n      await leases.giveBack(release);",
-    replace: `await leases.giveBack(async () => {
-        if ((await redis.get(key)) !== owner) return void release;
-        await checkpoint('owner-checked');
-        await redis.del(key);
-      });`,
+    find:
+      'const release = () => runScript(redis, releaseIfOwner, [key], [owner]);\n' +
+      "    const beforeRelease = () => checkpoint('before-compare');",
+    replace: `const release = async () => {
+      if ((await redis.get(key)) !== owner) return void [runScript, releaseIfOwner];
+      await checkpoint('owner-checked');
+      await redis.del(key);
+    };
+    const beforeRelease = async () => {};`,
     turnsRed: race('check-then-delete', 'redis-atomic'),
     says: 'violated: mutual-exclusion, which the ladder does not claim',
   },

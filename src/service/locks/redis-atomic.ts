@@ -22,13 +22,10 @@ export function redisAtomicLock(redis: Redis, options: RedisLockOptions = {}): L
 
   async function attempt({ resource, key, leaseMs }: KeyAttempt): Promise<Lease | null> {
     const owner = randomUUID();
-    const release = () => runScript(redis, releaseIfOwner, [key], [owner]);
     const ask = () => redis.set(key, owner, 'PX', leaseMs, 'NX');
-    const giveBack = async () => {
-      await checkpoint('before-compare');
-      await leases.giveBack(release);
-    };
-    return leases.lease({ resource, leaseMs, ask, release, giveBack });
+    const release = () => runScript(redis, releaseIfOwner, [key], [owner]);
+    const beforeRelease = () => checkpoint('before-compare');
+    return leases.lease({ resource, leaseMs, ask, release, beforeRelease });
   }
 
   return pollingLock(options, attempt);

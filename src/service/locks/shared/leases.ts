@@ -4,6 +4,65 @@ import { LeaseLost } from '../../errors.ts';
 import type { Lease } from '../lock.ts';
 import { Alarm } from './deadlines.ts';
 
+/**
+ * A lease that expires by the clock: its signal aborts `validMs` from now, or when `lost` does,
+ * unless it is released.
+ */
+export function timedLease(
+  resource: string,
+  validMs: number,
+  giveBack: () => Promise<void>,
+  lost?: AbortController,
+): Lease {
+  const expiry = new Expiry(resource, validMs, lost);
+  const release = async () => {
+    expiry.stop();
+    await giveBack();
+  };
+  const parts = { signal: expiry.signal, remainingMs: () => expiry.remainingMs(), release };
+  return leaseOf(parts, () => expiry.error());
+}
+
+/**
+ * A lease by the clock that its owner can renew. A renewal that fails loses the lease.
+ * @param ask asks the lock service to renew the lease by `leaseMs`. It returns for how long the
+ * lease is now valid, in milliseconds; null: the owner has lost it.
+ */
+export function renewableLease(
+  resource: string,
+  validMs: number,
+  ask: (leaseMs: number) => Promise<number | null>,
+  giveBack: () => Promise<void>,
+): Lease {
+  const expiry = new Expiry(resource, validMs);
+  const release = once(async () => {
+    expiry.stop();
+    await giveBack();
+  });
+  const parts = { signal: expiry.signal, remainingMs: () => expiry.remainingMs(), release };
+  const lease = leaseOf(parts, () => expiry.error());
+
+  async function renew(leaseMs: number): Promise<void> {
+    lease.assertHeld();
+    try {
+      const renewedMs = await ask(leaseMs);
+      lease.assertHeld(); // The answer may have come after the end.
+      if (renewedMs === null) throw expiry.error('the lock service does not have it any more');
+      expiry.renew(renewedMs);
+    } catch (error) {
+      const lost = asLost(error);
+      expiry.lose(lost);
+      release().catch(() => {}); // Its owner's release has the same result.
+      throw lost;
+    }
+  }
+
+  const asLost = (error: unknown): LeaseLost =>
+    error instanceof LeaseLost ? error : expiry.error('its renewal failed: see the cause', error);
+
+  return { ...lease, renew };
+}
+
 /** The end of a lease by the clock: aborts `lost` when it comes, unless it is stopped before. */
 export class Expiry {
   readonly #resource: string;
@@ -52,25 +111,6 @@ export class Expiry {
     const lastedMs = Math.max(0, Math.round(endedAt - this.#grantedAt)); // Its answer may be late.
     return new LeaseLost(this.#resource, lastedMs, advice, cause);
   }
-}
-
-/**
- * A lease that expires by the clock: its signal aborts `validMs` from now, or when `lost` does,
- * unless it is released.
- */
-export function timedLease(
-  resource: string,
-  validMs: number,
-  giveBack: () => Promise<void>,
-  lost?: AbortController,
-): Lease {
-  const expiry = new Expiry(resource, validMs, lost);
-  const release = async () => {
-    expiry.stop();
-    await giveBack();
-  };
-  const parts = { signal: expiry.signal, remainingMs: () => expiry.remainingMs(), release };
-  return leaseOf(parts, () => expiry.error());
 }
 
 /** A session keeps several leases alive. `onEnd` returns a function that removes the listener. */
@@ -144,44 +184,4 @@ export function once(work: () => Promise<void>): () => Promise<void> {
     result ??= work();
     return result;
   };
-}
-
-/**
- * A lease by the clock that its owner can renew. A renewal that fails loses the lease.
- * @param ask asks the lock service to renew the lease by `leaseMs`. It returns for how long the
- * lease is now valid, in milliseconds; null: the owner has lost it.
- */
-export function renewableLease(
-  resource: string,
-  validMs: number,
-  ask: (leaseMs: number) => Promise<number | null>,
-  giveBack: () => Promise<void>,
-): Lease {
-  const expiry = new Expiry(resource, validMs);
-  const release = once(async () => {
-    expiry.stop();
-    await giveBack();
-  });
-  const parts = { signal: expiry.signal, remainingMs: () => expiry.remainingMs(), release };
-  const lease = leaseOf(parts, () => expiry.error());
-
-  async function renew(leaseMs: number): Promise<void> {
-    lease.assertHeld();
-    try {
-      const renewedMs = await ask(leaseMs);
-      lease.assertHeld(); // The answer may have come after the end.
-      if (renewedMs === null) throw expiry.error('the lock service does not have it any more');
-      expiry.renew(renewedMs);
-    } catch (error) {
-      const lost = asLost(error);
-      expiry.lose(lost);
-      release().catch(() => {}); // Its owner's release has the same result.
-      throw lost;
-    }
-  }
-
-  const asLost = (error: unknown): LeaseLost =>
-    error instanceof LeaseLost ? error : expiry.error('its renewal failed: see the cause', error);
-
-  return { ...lease, renew };
 }

@@ -1,7 +1,7 @@
 /**
- * What the locks with a server share: an answer in time and errors that name the resource; waiting
- * by asking again; and, when Redis hung or the connection broke, the release of what a lost answer
- * may have granted.
+ * What the locks with a server share: waiting by asking again; an answer in time and errors that
+ * name the resource; and, when Redis hung or the connection broke, the release of what a lost
+ * answer may have granted.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,52 +21,6 @@ import {
 import { checkOptions, checkRequest } from './checked-options.ts';
 import { inTime, timeLeft } from './deadlines.ts';
 import { once, timedLease, withRelease } from './leases.ts';
-
-/** The client's own time-out says more, so it comes first. */
-const graceMs = 50;
-
-/**
- * A lock that answers at most one answer time after the wait.
- * @param answerMs how long one answer of the server may take, in milliseconds
- */
-export function serverLock(lock: Lock, answerMs = defaultAnswerMs): Lock {
-  async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
-    checkRequest(resource, options);
-    const mostMs = options.waitMs + answerMs + graceMs;
-    const acquiring = lock.acquire(resource, options);
-    try {
-      const answer = await inTime(
-        acquiring.then((lease) => ({ lease })),
-        mostMs,
-      );
-      if (!answer) throw serviceError('DEADLINE_PASSED', `the lock on ${resource}`, mostMs);
-      answer.lease?.assertHeld(); // It may have ended before its answer came.
-      return answer.lease && withNamedErrors(resource, answer.lease);
-    } catch (error) {
-      // It ends by itself; a lease that comes too late is of use to nobody.
-      acquiring.then((lease) => lease?.release()).catch(() => {});
-      options.signal?.throwIfAborted();
-      throw unavailable(resource, error);
-    }
-  }
-
-  return { ...lock, acquire };
-}
-
-function withNamedErrors(resource: string, lease: Lease): Lease {
-  const release = once(() =>
-    lease.release().catch((error: unknown) => Promise.reject(unavailable(resource, error))),
-  );
-  return withRelease(lease, release);
-}
-
-function unavailable(resource: string, error: unknown): LockServiceUnavailable {
-  if (error instanceof LockServiceUnavailable) return error;
-  const refused = error instanceof Error && error.name === 'ReplyError';
-  return refused
-    ? new LockServiceUnavailable(resource, 1, 1, error, `the lock server refused: ${error.message}`)
-    : new LockServiceUnavailable(resource, 0, 1, error);
-}
 
 /** What one attempt asks for. */
 export interface KeyAttempt {
@@ -128,6 +82,52 @@ async function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
   await sleep(delayMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
 }
 
+/** So much later than the time-out of the Redis client, whose error says more. */
+const graceMs = 50;
+
+/**
+ * A lock that answers at most one answer time after the wait.
+ * @param answerMs how long one answer of the server may take, in milliseconds
+ */
+export function serverLock(lock: Lock, answerMs = defaultAnswerMs): Lock {
+  async function acquire(resource: string, options: AcquireOptions): Promise<Lease | null> {
+    checkRequest(resource, options);
+    const mostMs = options.waitMs + answerMs + graceMs;
+    const acquiring = lock.acquire(resource, options);
+    try {
+      const answer = await inTime(
+        acquiring.then((lease) => ({ lease })),
+        mostMs,
+      );
+      if (!answer) throw serviceError('DEADLINE_PASSED', `the lock on ${resource}`, mostMs);
+      answer.lease?.assertHeld(); // It may have ended before its answer came.
+      return answer.lease && withNamedErrors(resource, answer.lease);
+    } catch (error) {
+      // A lease may still be granted, and nobody would use it.
+      acquiring.then((lease) => lease?.release()).catch(() => {});
+      options.signal?.throwIfAborted();
+      throw unavailable(resource, error);
+    }
+  }
+
+  return { ...lock, acquire };
+}
+
+function withNamedErrors(resource: string, lease: Lease): Lease {
+  const release = once(() =>
+    lease.release().catch((error: unknown) => Promise.reject(unavailable(resource, error))),
+  );
+  return withRelease(lease, release);
+}
+
+function unavailable(resource: string, error: unknown): LockServiceUnavailable {
+  if (error instanceof LockServiceUnavailable) return error;
+  const refused = error instanceof Error && error.name === 'ReplyError';
+  return refused
+    ? new LockServiceUnavailable(resource, 1, 1, error, `the lock server refused: ${error.message}`)
+    : new LockServiceUnavailable(resource, 0, 1, error);
+}
+
 /** How often a release is sent, until Redis answers it: for 15 seconds with the default answer. */
 export const releaseTries = 30;
 /** The number of them that the owner waits for. */
@@ -138,10 +138,10 @@ interface KeyRequest {
   readonly leaseMs: number;
   /** Sets the key; Redis answers OK when nobody has it. */
   readonly ask: () => Promise<unknown>;
-  /** May be sent twice. */
+  /** Sent until Redis answers it, so it may run twice. */
   readonly release: () => Promise<unknown>;
-  /** What its owner does; `release`, sent until Redis answers it, without it. */
-  readonly giveBack?: () => Promise<void>;
+  /** For the owner's release: not for that of a lease whose grant was never heard of. */
+  readonly beforeRelease?: () => Promise<void> | undefined;
 }
 
 /**
@@ -163,7 +163,8 @@ export class KeyLeases {
    * background, on the next connection. If that is not answered either, the key expires.
    * @returns null when another owner has the lock.
    */
-  async lease({ resource, leaseMs, ask, release, giveBack }: KeyRequest): Promise<Lease | null> {
+  async lease(request: KeyRequest): Promise<Lease | null> {
+    const { resource, leaseMs, ask, release, beforeRelease } = request;
     const askedAt = performance.now();
     const isSent = this.#redis.status === 'ready';
     const answer = await ask().catch((error: unknown) => {
@@ -172,12 +173,10 @@ export class KeyLeases {
     });
     if (answer !== 'OK') return null;
     const validMs = leaseMs - (performance.now() - askedAt);
-    return timedLease(resource, validMs, giveBack ?? (() => this.giveBack(release)));
-  }
-
-  /** @throws the error of the last try that the owner waits for */
-  giveBack(release: () => Promise<unknown>): Promise<void> {
-    return releaseSoon(this.#redis, this.#answerMs, release);
+    return timedLease(resource, validMs, async () => {
+      await beforeRelease?.();
+      await releaseSoon(this.#redis, this.#answerMs, release);
+    });
   }
 }
 
