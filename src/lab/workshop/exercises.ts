@@ -124,8 +124,8 @@ export const hunts: readonly Exercise[] = [
     {
       file: reader,
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the code that is looked for
-      find: 'export const newConsumer = (): string => `${consumersOf(process.pid)}${randomUUID()}`;',
-      replace: "export const newConsumer = (): string => 'c1';",
+      find: 'export const newConsumerName = (): string => `${consumersOf(process.pid)}${randomUUID()}`;',
+      replace: "export const newConsumerName = (): string => 'c1';",
     },
     {
       file: reader,

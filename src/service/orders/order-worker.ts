@@ -101,9 +101,8 @@ async function workUntil(
 }
 
 /**
- * Before they are acknowledged, so that a worker that dies between the two leaves no count behind.
- * Also of a first delivery: where the deliveries of an order are counted from one again, MySQL may
- * have refused it before.
+ * The counts go before the orders are acknowledged: so a worker that dies in between leaves none
+ * behind. A first delivery may have a count, too: that of an order that was split from its entry.
  */
 async function forgetRefusals(
   { refusals, log }: Worker,
@@ -149,19 +148,19 @@ async function settleBatch(
   deliveries: readonly Delivery[],
   late: AbortSignal,
 ): Promise<ReadonlySet<string>> {
-  const isNew = deliveries.every(({ attempt }) => attempt === 1);
-  if (isNew && (await recordTogether(worker, deliveries)) === 'settled') return idsOf(deliveries);
+  const areNew = deliveries.every(({ attempt }) => attempt === 1);
+  if (areNew && (await recordTogether(worker, deliveries)) === 'settled') return idsOf(deliveries);
   late.throwIfAborted();
   const orders = deliveries.map(({ order }) => order);
   const found = await findRecorded(worker.records.pool, orders);
-  const again = deliveries.filter(({ order }) => found.get(order.id) === 'recorded');
-  for (const { order } of again) record('recorded', order); // They were counted before.
+  const recorded = deliveries.filter(({ order }) => found.get(order.id) === 'recorded');
+  for (const { order } of recorded) record('recorded', order); // They were counted before.
   const missing = deliveries.filter(({ order }) => !found.has(order.id));
-  const failed = deliveries.filter(
-    ({ order }) => (found.get(order.id) ?? 'recorded') !== 'recorded',
+  const others = deliveries.filter(
+    ({ order: { id } }) => found.has(id) && found.get(id) !== 'recorded',
   );
-  const parts = [missing, ...failed.map((each) => [each])];
-  return new Set([...idsOf(again), ...(await settleInParts(worker, parts, late))]);
+  const parts = [missing, ...others.map((each) => [each])];
+  return new Set([...idsOf(recorded), ...(await settleInParts(worker, parts, late))]);
 }
 
 const idsOf = (deliveries: readonly Delivery[]): ReadonlySet<string> =>
@@ -222,8 +221,8 @@ async function settleAlone(worker: Worker, { order, attempt }: Delivery): Promis
 
 function endOf({ onFull }: Worker, error: unknown): End {
   if (isFull(error)) onFull();
-  const isOfThese = isStatementRefused(error) || isContention(error) || isStockShort(error);
-  return isOfThese ? 'refused' : 'all-would-fail';
+  const isForThese = isStatementRefused(error) || isContention(error) || isStockShort(error);
+  return isForThese ? 'refused' : 'all-would-fail';
 }
 
 /**

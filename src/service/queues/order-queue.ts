@@ -61,8 +61,8 @@ export interface OrderQueue {
    */
   consume(handle: Handle, signal: AbortSignal, hooks?: Hooks): Promise<void>;
   /**
-   * True: what a consumer did not settle stays in Redis, so a worker may drop it when Redis is
-   * rebuilt; a later one gets it.
+   * True: what a consumer did not settle stays in Redis, and is delivered again. So a worker may
+   * drop it, as it must when Redis is rebuilt.
    */
   readonly keepsUnsettled?: true;
   /** How many orders the queue owns that are not settled. */

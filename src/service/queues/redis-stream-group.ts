@@ -150,14 +150,14 @@ async function consumeShard(
   await whenReady(blocking, 2_000);
   while (!signal.aborted) {
     try {
-      const { entries, isFull } = await reader.next();
+      const { entries, hasMore } = await reader.next();
       if (entries.length === 0) handlers.onTurn(0);
-      const settled = await settleInTurn(redis, shard, cut(entries, batchSize), handlers);
+      const settled = await deliverInTurn(redis, shard, cut(entries, batchSize), handlers);
       if (settled > 0) refusedInRow = 0;
       if (entries.length > 0 && settled === 0) {
         reader.endClaims();
         await pauseAfter(++refusedInRow, signal);
-      } else if (entries.length > 0 && !isFull) {
+      } else if (entries.length > 0 && !hasMore) {
         await sleep(gatherMs); // One commit costs about as much as fifty.
       }
     } catch (error) {
@@ -184,7 +184,7 @@ async function pauseAfter(refusedInRow: number, signal: AbortSignal): Promise<vo
  * When nothing of a batch can be settled, that is true of the next ones too: they stay pending.
  * @returns how many orders are settled.
  */
-async function settleInTurn(
+async function deliverInTurn(
   redis: Redis,
   shard: ShardKeys,
   batches: readonly (readonly ReadEntry[])[],
@@ -193,7 +193,7 @@ async function settleInTurn(
   let settled = 0;
   for (const entries of batches) {
     handlers.onTurn(entries.length);
-    const count = await settleBatch(redis, shard, entries, handlers);
+    const count = await deliverBatch(redis, shard, entries, handlers);
     handlers.onSettled(count);
     settled += count;
     if (count === 0) break;
@@ -202,7 +202,7 @@ async function settleInTurn(
 }
 
 /** @returns how many orders are settled. */
-async function settleBatch(
+async function deliverBatch(
   redis: Redis,
   shard: ShardKeys,
   entries: readonly ReadEntry[],

@@ -37,8 +37,8 @@ export type Part = TakenEntry | MalformedEntry;
 export type ReadEntry = readonly Part[];
 export interface Batch {
   readonly entries: readonly ReadEntry[];
-  /** True when the read has reached its limit: more entries wait. */
-  readonly isFull: boolean;
+  /** The read has reached its limit: more entries wait. */
+  readonly hasMore: boolean;
 }
 
 export interface ReaderOptions {
@@ -69,12 +69,14 @@ export function streamReader(
   shard: ShardKeys,
   { batchSize, claimIdleMs, retireIdleMs }: ReaderOptions,
 ): StreamReader {
-  const name = newConsumer();
+  const name = newConsumerName();
   const consumer = new Consumer(redis, blocking, shard.orders, name, batchSize);
   let claimFrom = '0-0';
   let claimAt = 0;
   let isClaiming = false;
+  /** Where it reads its own pending entries; null: it does not look for them. */
   let ownFrom: string | null = null;
+  /** Until then Redis may serve a read on a connection that is dead, and so hand it more. */
   let ownUntil = 0;
 
   async function claim(): Promise<Batch> {
@@ -88,8 +90,7 @@ export function streamReader(
 
   async function takeOwn(after: string): Promise<Batch> {
     const [last, batch] = await consumer.readOwn(after);
-    const isGhostPossible = performance.now() < ownUntil;
-    ownFrom = last ?? (isGhostPossible ? '0-0' : null);
+    ownFrom = last ?? (performance.now() < ownUntil ? '0-0' : null);
     return batch;
   }
 
@@ -106,7 +107,6 @@ export function streamReader(
     next,
     lookAgain: () => {
       ownFrom = '0-0';
-      // Redis may still serve a read on the dead connection, until its BLOCK ends.
       ownUntil = performance.now() + 2 * blockMsMax;
     },
     endClaims: () => {
@@ -176,16 +176,16 @@ class Consumer {
   }
 
   #batch(entries: readonly Entry[], attempt: (entryId: string) => number): Batch {
-    const isFull = entries.length === this.#count;
+    const hasMore = entries.length === this.#count;
     const read = entries
       .map(([entryId, fields]) => readParts(entryId, fields ?? [], attempt(entryId)))
       .filter(({ length }) => length > 0); // Without fields it was deleted.
     if (read.length > 0) this.#inEntry = read.flat().length / read.length;
-    return { entries: read, isFull };
+    return { entries: read, hasMore };
   }
 }
 
-const nothing: Batch = { entries: [], isFull: false };
+const nothing: Batch = { entries: [], hasMore: false };
 
 const readParts = (entryId: string, all: readonly string[], attempt: number): ReadEntry =>
   orderParts(all).map((fields) => {
@@ -208,7 +208,7 @@ const removeIdle = loadScript('sale/remove-consumers');
 export const consumersOf = (pid: number): string => `${hostname()}-${pid}-`;
 
 /** New at each start: what is pending under this name is this consumer's, and nobody else's. */
-export const newConsumer = (): string => `${consumersOf(process.pid)}${randomUUID()}`;
+export const newConsumerName = (): string => `${consumersOf(process.pid)}${randomUUID()}`;
 
 /**
  * Removes consumers that were idle for at least this time: all of them, or one. A dead process
@@ -230,12 +230,12 @@ const move = loadScript('sale/move-to-dead');
 
 /** Lua takes 8,000 arguments at most: a part with more fields and values cannot be split off. */
 const fieldsMax = 4_000;
-/** A larger letter is no argument list of a script: it waits while Redis is full. */
-const lettersInMessageMax = 7_000;
+/** More are no argument list of a script: a MULTI writes such a letter, unless Redis is full. */
+const letterArgumentsMax = 7_000;
 
 /**
- * Splits entries, which may grow from one read to the next, into lists of at most `most` orders.
- * An entry that is larger is a list of its own.
+ * Splits entries into lists of at most `most` orders: the reader guesses how many orders an entry
+ * has. An entry that is larger is a list of its own.
  */
 export function cut(entries: readonly ReadEntry[], most: number): ReadEntry[][] {
   const lists: ReadEntry[][] = [];
@@ -344,7 +344,7 @@ async function addLetter(
   const fields = parts.flatMap((part) => part.fields);
   const letter = asLetter({ cause, deliveries, noted }, fields);
   const orderIds = parts.map((part) => fieldOf(part.fields, 'orderId') ?? '');
-  if (letter.length < lettersInMessageMax) {
+  if (letter.length < letterArgumentsMax) {
     const args = [orderGroup, entryId, String(orderIds.length), ...orderIds, ...letter];
     await runScript(redis, move, [orders, queued, dead], args);
     return;
