@@ -28,7 +28,7 @@ import {
   type PlayedOutages,
   type SeenOutage,
 } from './expectations.ts';
-import { broken, type MendedOutage, type Outage, outageRung, playOutages } from './outage.ts';
+import { brokenFor, type MendedOutage, type Outage, outageRung, playOutages } from './outage.ts';
 import { phaseTable } from './phases.ts';
 import { msBetween, now } from './try-times.ts';
 
@@ -156,13 +156,13 @@ const everyRedis = [
 const noRedis = (forMs: number): Incident => ({
   ...{ name: `no Redis for ${forMs / 1_000} s`, key: 'noRedis' },
   expects: [...survives, turnsUnready],
-  play: broken(forMs, ...everyRedis),
+  play: brokenFor(forMs, ...everyRedis),
 });
 
 const silentNetwork: Incident = {
   ...{ name: 'network silent', key: 'silentNetwork' },
   expects: [...survives, turnsUnready],
-  play: broken(silentMs.service, dropConnections('redis-main')),
+  play: brokenFor(silentMs.service, dropConnections('redis-main')),
 };
 
 const silentForWorker: Incident = {

@@ -23,7 +23,7 @@ import {
   phasesAround,
   type SeenOutage,
 } from './expectations.ts';
-import { broken, outageRung, playOutages, type Scene } from './outage.ts';
+import { brokenFor, outageRung, playOutages, type Scene } from './outage.ts';
 import { phaseTable } from './phases.ts';
 import { msBetween } from './try-times.ts';
 
@@ -118,7 +118,7 @@ function drillOf(about: Bilingual, row: Row): Drill & Pick<ExpectedOutage, 'expe
       const forMs = Math.min(outageMsMax, Math.max(forMsMin, minutes * 60_000));
       const play = async (scene: Scene) => {
         const endAround = around && (await stage.inject(around));
-        const mended = await broken(forMs, fault)(scene);
+        const mended = await brokenFor(forMs, fault)(scene);
         return { ...mended, later: async () => void (await endAround?.()) };
       };
       const outages = [{ ...row, name, expects, play }];

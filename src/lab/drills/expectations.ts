@@ -221,7 +221,10 @@ interface JudgedBy<Row extends ExpectedOutage> {
   readonly broken?: readonly string[];
 }
 
-/** Each load with its facts, which must hold, too. */
+/**
+ * Violated by an expectation of a row that failed, an accepted order that is not recorded, or a
+ * finding that counts; `unknown` where a need of a row failed, or an outage had no end.
+ */
 export function judgeOutages<Row extends ExpectedOutage>(
   loads: readonly PlayedOutages<Row>[],
   {

@@ -32,7 +32,7 @@ import {
   resumedAfterMs,
   type SeenOutage,
 } from './expectations.ts';
-import { broken, type Outage, playOutages, type Scene } from './outage.ts';
+import { brokenFor, type Outage, playOutages, type Scene } from './outage.ts';
 import { phaseTable } from './phases.ts';
 
 /** Longer than a client waits, and shorter than an outage: requests arrive during it and after. */
@@ -51,6 +51,52 @@ const faultOf = { stopped: 'stop', hung: 'pause', late: 'delay' } as const satis
  */
 export type Away = keyof typeof faultOf;
 
+const rungs = ['multilock', 'redlock', 'redis-atomic'] as const;
+/** The claim of the drill: sales are back so soon after the servers. */
+const soldAgainWithinMs = 2_000;
+
+/**
+ * Violated when an outage was not as its row expects (`lockOutage`), when an audit found a broken
+ * promise, or when an accepted order is not recorded; `unknown` when nobody tried to buy.
+ */
+export const stopMasters: Drill = {
+  about: {
+    en: '1, 2 and 3 lock servers stopped and started while multilock, redlock, redis-atomic sell',
+    zh: 'multilock、redlock、redis-atomic 下单时，停止并启动 1、2、3 个锁服务器',
+  },
+  takesMinutes: 1,
+  async play(stage, { seed, minutes }) {
+    const targets = rungs.map((rung) => {
+      const plans = outagesOf(lockServiceOf(rung), 'stopped', seed);
+      return { rung, plans };
+    });
+    const outages = targets.flatMap(({ plans }) => plans).length;
+    const partMs = (minutes * 60_000) / (outages * partsOfOutage);
+    await stage.serve(defaultShape);
+    const loads: PlayedOutages<LockOutage>[] = [];
+    for (const target of targets) {
+      const title = `stop-masters, seed ${seed}`;
+      loads.push(await sellThrough(stage, { ...target, partMs, soldAgainWithinMs, seed, title }));
+    }
+    const seen = loads.flatMap((load) => load.seen);
+    const phases = seen.flatMap((each) => phasesAround(each.row.rung, each));
+    const audits = auditAll(loads.map(({ facts }) => facts));
+    return {
+      ...judgeOutages(loads, { audits, judged: judgedFindings }),
+      conclusions: conclusionsOf(seen),
+      figures: {
+        attempts: sum(loads.map(({ facts }) => facts.attempts?.length ?? 0)),
+        violations: countViolations(audits.flatMap(judgedFindings)),
+        latestResumptionMs: Math.max(0, ...phases.map(({ resumedAfterMs }) => resumedAfterMs ?? 0)),
+      },
+      tables: [phaseTable(phases)],
+    };
+  },
+};
+
+/** The time of an outage with the calm before and after it, in times of the outage. */
+export const partsOfOutage = 2 + 2 * calmShare;
+
 /** What is done to the lock servers of a rung. */
 export interface OutagePlan {
   readonly servers: readonly string[];
@@ -63,9 +109,6 @@ export interface LockOutage extends Outage {
   readonly phase: string;
 }
 
-/** The time of an outage with the calm before and after it, in times of the outage. */
-export const partsOfOutage = 2 + 2 * calmShare;
-
 /** A rung without lock servers has none. */
 export function lockServiceOf(rung: RungName): LockService {
   const { lockService = { servers: [], needed: 0 } }: Rung = ladder[rung];
@@ -77,25 +120,6 @@ export function outagesOf({ servers }: LockService, away: Away, seed: number): O
   const first = seed % servers.length;
   const order = [...servers.slice(first), ...servers.slice(0, first)];
   return servers.map((_, index) => ({ servers: order.slice(0, index + 1), away }));
-}
-
-/** The claim of a rung about an outage, from its row. */
-export const sellsWithout = ({ servers, needed }: LockService, away: number): boolean =>
-  servers.length - away >= needed;
-
-/** The claim of a rung: what is granted to a caller that gave up stays. */
-export function leavesLocks(name: string): boolean {
-  const { breaks } = rungNamed(name);
-  return breaks.some(({ under, check }) => under === 'servers-hung' && check === 'progress');
-}
-
-/**
- * `progress` counts too, where the rung claims that no lock stays behind: a release that a server
- * did not hear is sent again.
- */
-export function judgedFindings(audited: SaleAudit): AuditedFinding[] {
-  const leaves = leavesLocks(audited.facts.rung);
-  return findingsOf(audited).filter(({ finding }) => !leaves || finding.check !== 'progress');
 }
 
 interface LockLoad {
@@ -145,7 +169,7 @@ export function lockOutage({ servers, away }: OutagePlan, claims: Claims): LockO
     play: async (scene: Scene) => {
       const { stage, voucherId } = scene;
       const faults = servers.map((server) => faultOn(faultOf[away], server, lateByMs));
-      const mended = await broken(partMs, ...faults)(scene);
+      const mended = await brokenFor(partMs, ...faults)(scene);
       const later = async () => {
         await stage.rest(partMs); // A lease that a purchase has now may end meanwhile.
         return { leftLocks: await leftLocks(stage.lab, voucherId, service) };
@@ -155,29 +179,14 @@ export function lockOutage({ servers, away }: OutagePlan, claims: Claims): LockO
   };
 }
 
-/** Of each rung: with how many servers away it sold on, and how soon it was back. */
-export function conclusionsOf(outages: readonly SeenOutage<LockOutage>[]): Bilingual[] {
-  return [...Map.groupBy(outages, ({ row }) => row.rung)].map(([rung, own]) => {
-    const told = (isSelling: boolean) =>
-      own
-        .filter((each) => countSales(meanwhile(each)) > 0 === isSelling)
-        .map(({ row }) => row.phase);
-    const back = own.map(resumedAfterMs);
-    const ms = back.includes(null) ? null : Math.max(0, ...back.map(Number));
-    const [sold, not] = [told(true), told(false)];
-    return {
-      en: `${rung} ${[
-        ...(sold.length > 0 ? [`sold on with ${sold.join(', ')}`] : []),
-        ...(not.length > 0 ? [`sold nothing with ${not.join(', ')}`] : []),
-        ms === null ? 'it did not sell again after each of them' : `it sold again within ${ms} ms`,
-      ].join('; ')}.`,
-      zh: `${rung}：${[
-        ...(sold.length > 0 ? [`${sold.join('、')} 时继续成交`] : []),
-        ...(not.length > 0 ? [`${not.join('、')} 时没有成交`] : []),
-        ms === null ? '之后没有全部恢复' : `修复后 ${ms} ms 内恢复成交`,
-      ].join('；')}。`,
-    };
-  });
+/** The claim of a rung about an outage, from its row. */
+export const sellsWithout = ({ servers, needed }: LockService, away: number): boolean =>
+  servers.length - away >= needed;
+
+/** The claim of a rung: what is granted to a caller that gave up stays. */
+export function leavesLocks(name: string): boolean {
+  const { breaks } = rungNamed(name);
+  return breaks.some(({ under, check }) => under === 'servers-hung' && check === 'progress');
 }
 
 /** A grant or a release that is on its way now has been noted by then. */
@@ -222,41 +231,36 @@ async function lockedByNobody(
   return new Set([...byResource].filter(([, on]) => on.length >= blocking).map(([name]) => name));
 }
 
-const rungs = ['multilock', 'redlock', 'redis-atomic'] as const;
-/** The claim of the drill: sales are back so soon after the servers. */
-const soldAgainWithinMs = 2_000;
+/**
+ * `progress` counts too, where the rung claims that no lock stays behind: a release that a server
+ * did not hear is sent again.
+ */
+export function judgedFindings(audited: SaleAudit): AuditedFinding[] {
+  const leaves = leavesLocks(audited.facts.rung);
+  return findingsOf(audited).filter(({ finding }) => !leaves || finding.check !== 'progress');
+}
 
-export const stopMasters: Drill = {
-  about: {
-    en: '1, 2 and 3 lock servers stopped and started while multilock, redlock, redis-atomic sell',
-    zh: 'multilock、redlock、redis-atomic 下单时，停止并启动 1、2、3 个锁服务器',
-  },
-  takesMinutes: 1,
-  async play(stage, { seed, minutes }) {
-    const targets = rungs.map((rung) => {
-      const plans = outagesOf(lockServiceOf(rung), 'stopped', seed);
-      return { rung, plans };
-    });
-    const outages = targets.flatMap(({ plans }) => plans).length;
-    const partMs = (minutes * 60_000) / (outages * partsOfOutage);
-    await stage.serve(defaultShape);
-    const loads: PlayedOutages<LockOutage>[] = [];
-    for (const target of targets) {
-      const title = `stop-masters, seed ${seed}`;
-      loads.push(await sellThrough(stage, { ...target, partMs, soldAgainWithinMs, seed, title }));
-    }
-    const seen = loads.flatMap((load) => load.seen);
-    const phases = seen.flatMap((each) => phasesAround(each.row.rung, each));
-    const audits = auditAll(loads.map(({ facts }) => facts));
+/** Of each rung: with how many servers away it sold on, and how soon it was back. */
+export function conclusionsOf(outages: readonly SeenOutage<LockOutage>[]): Bilingual[] {
+  return [...Map.groupBy(outages, ({ row }) => row.rung)].map(([rung, own]) => {
+    const told = (isSelling: boolean) =>
+      own
+        .filter((each) => countSales(meanwhile(each)) > 0 === isSelling)
+        .map(({ row }) => row.phase);
+    const back = own.map(resumedAfterMs);
+    const ms = back.includes(null) ? null : Math.max(0, ...back.map(Number));
+    const [sold, not] = [told(true), told(false)];
     return {
-      ...judgeOutages(loads, { audits, judged: judgedFindings }),
-      conclusions: conclusionsOf(seen),
-      figures: {
-        attempts: sum(loads.map(({ facts }) => facts.attempts?.length ?? 0)),
-        violations: countViolations(audits.flatMap(judgedFindings)),
-        latestResumptionMs: Math.max(0, ...phases.map(({ resumedAfterMs }) => resumedAfterMs ?? 0)),
-      },
-      tables: [phaseTable(phases)],
+      en: `${rung} ${[
+        ...(sold.length > 0 ? [`sold on with ${sold.join(', ')}`] : []),
+        ...(not.length > 0 ? [`sold nothing with ${not.join(', ')}`] : []),
+        ms === null ? 'it did not sell again after each of them' : `it sold again within ${ms} ms`,
+      ].join('; ')}.`,
+      zh: `${rung}：${[
+        ...(sold.length > 0 ? [`${sold.join('、')} 时继续成交`] : []),
+        ...(not.length > 0 ? [`${not.join('、')} 时没有成交`] : []),
+        ms === null ? '之后没有全部恢复' : `修复后 ${ms} ms 内恢复成交`,
+      ].join('；')}。`,
     };
-  },
-};
+  });
+}

@@ -82,7 +82,7 @@ export async function playOutages<Row extends Outage>(
 }
 
 /** These faults for so long, and none of them afterwards. */
-export const broken =
+export const brokenFor =
   (forMs: number, ...faults: readonly Fault[]) =>
   async ({ stage }: Scene): Promise<MendedOutage> => {
     const undos: Undo[] = [];
