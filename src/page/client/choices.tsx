@@ -48,7 +48,8 @@ function faultText(choice: string, { lanes }: PlayView): string {
 function Faults({ of }: { of: PlayView }) {
   const faults = faultsIn(of);
   if (faults.length === 0) return null;
-  const isRare = (choice: string) => /^[GIOKTZ]/.test(choice);
+  const isRare = (choice: string) =>
+    ['forget', 'nest', 'cut-off', 'block', 'pass-time', 'break'].includes(actOf(choice).does);
   const { orBreak, breakServers } = page.value.words;
   const rare = faults.filter(isRare);
   return (
@@ -72,7 +73,7 @@ const FaultButtons = ({ of, faults }: { of: PlayView; faults: readonly string[] 
     {faults.map((choice) => (
       <button
         type="button"
-        class={/^[RHM]/.test(choice) ? '' : 'fault'}
+        class={['resume', 'start', 'mend'].includes(actOf(choice).does) ? '' : 'fault'}
         key={choice}
         data-fault={choice}
         disabled={!isReady.value}
