@@ -71,7 +71,7 @@ function source(path, isPlace) {
 }
 
 const claimFile = 'src/service/inventory/claim-then-queue.ts';
-const workerFile = 'src/service/orders/order-worker.ts';
+const workerFile = 'src/service/orders/work-orders.ts';
 
 function sourcesOf(name) {
   const atStop = (stop) => (line) => line.includes(`'${stop}'`);

@@ -9,7 +9,7 @@ import { openQueues, openRung } from '../../src/service/ladder/open-rung.ts';
 import { rungNamed, rungNames } from '../../src/service/ladder/rungs.ts';
 import { fencedLock } from '../../src/service/locks/fenced.ts';
 import { noLock } from '../../src/service/locks/none.ts';
-import { workOrders } from '../../src/service/orders/order-worker.ts';
+import { workOrders } from '../../src/service/orders/work-orders.ts';
 import { installGate } from '../../src/service/trace/checkpoints.ts';
 import { openConnections, quiet, quietRedis } from '../support/connections.ts';
 import { type ClauseName, type Contestant, clauses, sellBesideAnOrder } from './inventory.ts';

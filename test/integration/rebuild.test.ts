@@ -8,7 +8,6 @@ import type { Connections } from '../../src/service/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
 import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
 import type { Order, Voucher } from '../../src/service/domain.ts';
-import { workOrders } from '../../src/service/orders/order-worker.ts';
 import {
   type OnRebuildStep,
   type RebuildStep,
@@ -16,6 +15,7 @@ import {
 } from '../../src/service/orders/reconcile/rebuild.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { recordBatch } from '../../src/service/orders/record-orders.ts';
+import { workOrders } from '../../src/service/orders/work-orders.ts';
 import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import type { OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { installGate } from '../../src/service/trace/checkpoints.ts';

@@ -145,7 +145,7 @@ test.each(clausesInProcess)(
 
 test('a worker consumes the new queue through the table, and records its orders', async () => {
   const { openQueues } = await copy.load('service/ladder/open-rung');
-  const { workOrders } = await copy.load('service/orders/order-worker');
+  const { workOrders } = await copy.load('service/orders/work-orders');
   const { collectFacts } = await copy.load('service/audit/collect');
   const { audit } = await copy.load('service/audit/audit');
   const { connections, voucher, buy } = await openSale(queue.rung);

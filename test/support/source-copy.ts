@@ -30,7 +30,7 @@ interface Modules {
   readonly 'service/ladder/open-rung': typeof import('../../src/service/ladder/open-rung.ts');
   readonly 'service/audit/audit': typeof import('../../src/service/audit/audit.ts');
   readonly 'service/audit/collect': typeof import('../../src/service/audit/collect.ts');
-  readonly 'service/orders/order-worker': typeof import('../../src/service/orders/order-worker.ts');
+  readonly 'service/orders/work-orders': typeof import('../../src/service/orders/work-orders.ts');
   readonly 'service/purchase/vouchers': typeof import('../../src/service/purchase/vouchers.ts');
 }
 

@@ -98,7 +98,7 @@ export const mutants = {
     },
     trial: 'row-refused',
     turnsRed: 'orders-settle',
-    file: 'service/orders/order-worker',
+    file: 'service/orders/work-orders',
     find: 'const refusalsMax = 5;',
     replace: 'const refusalsMax = Infinity;',
   },

@@ -151,7 +151,7 @@ export const hunts: readonly Exercise[] = [
     },
   ),
   hunt(['run lua-stream', 'trial row-refused'], stream, {
-    file: 'service/orders/order-worker',
+    file: 'service/orders/work-orders',
     find: `if (!isRowRefused(error)) throw error;
            if ((await worker.refusals.add(order)) < refusalsMax) throw error;`,
     replace: `if (!isRowRefused(error)) throw error;

@@ -9,7 +9,7 @@ import { openService, type Service } from '../http/service.ts';
 import { ownQueueRungs } from '../ladder/factories.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
 import { serveMetrics } from '../metrics/registry.ts';
-import { workOrders } from '../orders/order-worker.ts';
+import { workOrders } from '../orders/work-orders.ts';
 import { type Address, drain, listen } from '../processes/api-server.ts';
 import { auditsOneByOne } from '../processes/audit-process.ts';
 import { endOnceOverdue, openChild } from '../processes/open-process.ts';

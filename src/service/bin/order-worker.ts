@@ -7,7 +7,7 @@ import { agreeOnEpoch } from '../connections/epoch.ts';
 import { openQueues } from '../ladder/open-rung.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
 import { serveMetrics } from '../metrics/registry.ts';
-import { workOrders } from '../orders/order-worker.ts';
+import { workOrders } from '../orders/work-orders.ts';
 import { keepFinishingChanges, keepRemovingEndedSales } from '../processes/housekeeping.ts';
 import { endOnceOverdue, openChild } from '../processes/open-process.ts';
 import { onceStoresAnswer } from '../processes/wait-for-stores.ts';

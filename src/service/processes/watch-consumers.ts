@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import { onNewConnections, recordsOrders } from '../connections/probes.ts';
 import { type LockstepError, serviceError } from '../errors.ts';
-import type { WorkerHooks } from '../orders/order-worker.ts';
+import type { WorkerHooks } from '../orders/work-orders.ts';
 import type { OrderQueue } from '../queues/order-queue.ts';
 import { type Look, stuckFor } from './watch.ts';
 

@@ -63,7 +63,7 @@ export function sellByScript(
   async function sell(buyers: Buyers): Promise<void> {
     const [{ shard }] = buyers;
     const askedAtMs = performance.now();
-    // WAIT is about one connection. Otherwise the client may follow a key to another node.
+    // WAIT is about one connection. Without it, the client may follow a key that has moved.
     const by = replica ? connectionOf(redis, shard.epoch) : redis;
     if (by?.status !== 'ready') return answerAll(buyers, notReady, askedAtMs); // Nothing was sent.
     const whenReplicated = replica?.begin(by);
@@ -78,7 +78,7 @@ export function sellByScript(
       }
     } catch (cause) {
       if (!refusesWrites(cause)) return answerAll(buyers, unknownBecause(cause), askedAtMs);
-      findMasters(redis);
+      findMasters(redis); // Of a cluster: another node may be the master now.
       answerAll(buyers, notReady, askedAtMs);
     }
   }
