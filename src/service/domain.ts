@@ -27,7 +27,6 @@ export interface Voucher {
   readonly endTime: Date;
   /** Whether an operator stopped its sale for a time. */
   readonly paused?: boolean;
-  /** The rung of the ladder that sells it. */
   readonly rung: string;
   /** The number of buckets that share its stock, on a rung that splits it. */
   readonly buckets?: number;

@@ -117,7 +117,7 @@ describe.each(rungs)('%s', (rung) => {
 
   beforeAll(async () => {
     connections = openConnections({ REDIS_URL: quietRedis(), BATCH_GATHER_MS: '0' });
-    const { inventory, queue } = await openRung(rung, connections, { onReleaseFailed: () => {} });
+    const { inventory, queue } = await openRung(rung, connections);
     const own = queue && rungNamed(rung).queueInProcess ? [queue] : [];
     const queues = [...openQueues(inRedis, connections), ...own];
     await connections.ready();

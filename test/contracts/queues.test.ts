@@ -171,7 +171,7 @@ describe.each(['memory'])('the full queue of %s', (rung) => {
   test('refuses before stock is taken, and has room again after an order is recorded', async () => {
     const connections = openConnections({ REDIS_URL: quietRedis(), QUEUE_LIMIT: '2' });
     connections.redis('admin');
-    const { inventory, queue } = await openRung(rung, connections, { onReleaseFailed: () => {} });
+    const { inventory, queue } = await openRung(rung, connections);
     const voucher = await someVoucher(connections, { rung, stock: 9 });
     await inventory.prepare(voucher);
     const lease = endlessLease(async () => {});

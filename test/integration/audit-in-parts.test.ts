@@ -148,7 +148,7 @@ test('a sale that is over is decided while another one goes on', async () => {
 
 test('units that are sold to no order, and an order without a unit, where each unit has a row', async () => {
   const rung = 'unit-rows';
-  const { inventory } = await openRung(rung, sale.connections, { onReleaseFailed: () => {} });
+  const { inventory } = await openRung(rung, sale.connections);
   const times = { beginTime: new Date(0), endTime: new Date() };
   const terms = { title: 'test', stock: 6, ...times, rung };
   const { id } = await openVouchers(sale.connections).create(terms, inventory.prepare);

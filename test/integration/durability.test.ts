@@ -295,7 +295,7 @@ test('with `replica`, a change of a sale is done once a replica has it', async (
 });
 
 async function putOnSaleBy(by: Connections, rung: string): Promise<Voucher> {
-  const { inventory } = await openRung(rung, by, { onReleaseFailed: () => {} });
+  const { inventory } = await openRung(rung, by);
   const voucher = { title: 'replicated', stock: 5, rung, beginTime: new Date(0), buckets: 2 };
   const endTime = new Date(Date.now() + 3_600_000);
   return openVouchers(by).create({ ...voucher, endTime }, inventory.prepare);

@@ -105,7 +105,7 @@ test('a younger order of another sale in the stream keeps no ended sale', async 
 test.each(['lua-stream', 'lua-buckets', 'redis-stream-group'])(
   'a purchase on %s is answered "ended" without the keys, and "not ready" while the sale was open',
   async (rung) => {
-    const { purchase } = await openRung(rung, sale.connections, { onReleaseFailed: () => {} });
+    const { purchase } = await openRung(rung, sale.connections);
     const buy = (voucher: Voucher) => purchase(sale.order(7), { ...voucher, rung });
     await sale.loseRedis();
     expect(await buy(sale.voucher)).toMatchObject({ kind: 'refused', reason: 'not-ready' });

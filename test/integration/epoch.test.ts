@@ -152,9 +152,7 @@ describe('a Redis that has lost its data', () => {
     const connections = testConnections(stores);
     const redis = connections.redis('admin');
     await agree(connections);
-    const { inventory, purchase } = await openRung('lua-stream', connections, {
-      onReleaseFailed: () => {},
-    });
+    const { inventory, purchase } = await openRung('lua-stream', connections);
     const vouchers = openVouchers(connections);
     const { id: _, ...sale } = await someVoucher(connections);
     const old = await vouchers.create(sale, inventory.prepare);

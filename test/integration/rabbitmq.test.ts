@@ -31,9 +31,7 @@ async function open(changes: Readonly<Record<string, string>> = {}): Promise<Ope
     ...changes,
   });
   connections.redis('admin');
-  const { inventory, queue } = await openRung('rabbitmq', connections, {
-    onReleaseFailed: () => {},
-  });
+  const { inventory, queue } = await openRung('rabbitmq', connections);
   return { connections, inventory, queue: queue ?? expect.unreachable('it has a queue') };
 }
 

@@ -115,9 +115,7 @@ test('a voucher sells from three masters, and no bucket lies while one of them i
     ...{ REDIS_URL: cluster.url, REDIS_CLUSTER: '1', SALE_SHARDS: '4', VOUCHER_BUCKETS: '4' },
     ...{ CLAIM_IDLE_MS: '200', BATCH_GATHER_MS: '0', PURCHASE_ANSWER_MS: '600' },
   });
-  const { inventory, purchase } = await openRung('lua-buckets', connections, {
-    onReleaseFailed: () => {},
-  });
+  const { inventory, purchase } = await openRung('lua-buckets', connections);
   const voucher = await someVoucher(connections, { stock, lab, rung: 'lua-buckets' });
   await inventory.prepare(voucher);
   const { bucketsOf, bucketOf } = connections.saleKeys;

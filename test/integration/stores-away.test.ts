@@ -173,7 +173,7 @@ describe('with both stores the instance is ready', () => {
   test('and degraded, once an order has waited for too long', async () => {
     const { app, service, connections, readiness } = await readyInstance();
     const voucher = await someVoucher(connections, { stock: 5 });
-    await (await service.openRung(voucher)).inventory.prepare(voucher);
+    await (await service.rungOf(voucher)).inventory.prepare(voucher);
     expect(await answer(app, 'POST', `/vouchers/${voucher.id}/orders`)).toBe('202');
     expect(await readiness()).toMatchObject({ status: 'ok', oldestOrderMs: expect.any(Number) });
     await expect.poll(readiness).toMatchObject({ status: 'degraded' });

@@ -87,7 +87,7 @@ async function openSale(rung: string) {
   const { openVouchers } = await copy.load('service/purchase/vouchers');
   const { openRung } = await copy.load('service/ladder/open-rung');
   const connections = await openConnections();
-  const { inventory, purchase } = await openRung(rung, connections, { onReleaseFailed: () => {} });
+  const { inventory, purchase } = await openRung(rung, connections);
   const sale = {
     ...{ title: 'test', stock: 5, rung, lab: { rails: false, workMs: 0, retries: 0 } },
     ...{ beginTime: new Date(Date.now() - 1_000), endTime: new Date(Date.now() + 60_000) },

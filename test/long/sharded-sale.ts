@@ -26,7 +26,7 @@ export interface Sale extends OpenRung {
 /** Four vouchers with ids in a row: with four shards, each is in another one. */
 export async function startSale(settings: Settings, stock: number): Promise<Sale> {
   const connections = testConnections(settings);
-  const rung = await openRung('lua-stream', connections, { onReleaseFailed: () => {} });
+  const rung = await openRung('lua-stream', connections);
   connections.redis('admin');
   await connections.ready();
   for (const { orders, queued } of connections.saleKeys.shards)

@@ -140,7 +140,7 @@ describe('a Redis Cluster', () => {
   test('sells to the first requests of a new instance, many at once', async () => {
     const { vouchers } = await startSale(onCluster(), 20);
     const connections = testConnections(onCluster());
-    const { purchase } = await openRung('lua-stream', connections, { onReleaseFailed: () => {} });
+    const { purchase } = await openRung('lua-stream', connections);
     const buying = vouchers.flatMap((voucher) =>
       usersUpTo(20).map((user) => purchase(someOrder(voucher.id, String(user)), voucher)),
     );

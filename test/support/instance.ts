@@ -43,7 +43,7 @@ export async function instanceWithout(
   const { service, app } = await openInstance(connections);
   const onSale = async () => {
     const voucher = await someVoucher(connections, { stock: 5, ...changes });
-    await (await service.openRung(voucher)).inventory.prepare(voucher);
+    await (await service.rungOf(voucher)).inventory.prepare(voucher);
     return voucher.id;
   };
   const known = await onSale();

@@ -110,9 +110,7 @@ describe.each(rungNames)('the rung %s', (name) => {
 
   test('opens its lock, its inventory and its queue', async () => {
     const { connections, close } = offline(name);
-    const { lock, inventory, queue } = await openRung(name, connections, {
-      onReleaseFailed: () => {},
-    });
+    const { lock, inventory, queue } = await openRung(name, connections);
     close();
     expect(lock.acquire).toBeTypeOf('function');
     expect(inventory.sell).toBeTypeOf('function');

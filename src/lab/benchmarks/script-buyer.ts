@@ -52,7 +52,7 @@ export async function scriptBuyer(
   voucherId: string,
 ): Promise<Seller> {
   const { connections, lab, load, signal } = bench;
-  const { purchase } = await openRung(rung, connections, { onReleaseFailed: () => {} });
+  const { purchase } = await openRung(rung, connections);
   const voucher = await openVouchers(connections).find(voucherId);
   if (!voucher) throw labError('UNKNOWN_VOUCHER', voucherId);
   const orderIds = await openOrderIds(connections, pino({ level: 'silent' }));

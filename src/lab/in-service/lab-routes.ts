@@ -80,11 +80,11 @@ export function labRoutes(service: Service): App {
 
 /** Acquires the lock of the purchase, then makes the purchase, as one owner. */
 async function purchaseInside(
-  { openRung, log }: Service,
+  { rungOf, log }: Service,
   order: Order,
   voucher: Voucher,
 ): Promise<Outcome> {
-  const { lock, purchase } = await openRung(voucher);
+  const { lock, purchase } = await rungOf(voucher);
   const { scope, waitMs = 1_000 } = rungNamed(voucher.rung);
   const onReleaseFailed = (error: unknown) =>
     log.warn({ event: 'release-failed', error: String(error) });

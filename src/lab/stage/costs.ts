@@ -7,7 +7,6 @@ import { type LoadCost, type Mark, type Span, spansOf } from './seconds.ts';
 export interface AnsweredAt {
   readonly atMs: number;
   readonly attempt: BuyerAnswer;
-  /** Its name. */
   readonly load: string | undefined;
 }
 

@@ -88,7 +88,6 @@ export const canMove = (place: Place): boolean =>
 export const isEnd = (place: Place): boolean =>
   ['answered', 'dead', 'free'].includes(place.is) && !canMove(place);
 
-/** The request was answered with an order. */
 export const hasBought = (place: ReachedPlace): boolean =>
   place.is === 'answered' && place.attempt.outcome === 'accepted';
 

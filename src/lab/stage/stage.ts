@@ -133,7 +133,6 @@ export class Stage {
     await warmUp(request, this.connections);
   }
 
-  /** One purchase, once. */
   async buy(
     purchase: Purchase,
     { baseUrl, headers, path, waitsLong = false, losesAnswer = () => false }: Sending = {},
@@ -232,7 +231,6 @@ export class Stage {
     this.#keepsHistory = false;
   }
 
-  /** Every answer so far about a voucher. */
   triesOf(voucherId: string): Try[] {
     return this.tries.filter((each) => each.voucherId === voucherId);
   }

@@ -70,9 +70,9 @@ process.exit();
  * The queues in the memory of an instance: only the instance itself can consume them. Runs until
  * `signal` aborts and the orders that wait in memory are recorded.
  */
-async function consumeOwnQueues({ openRung }: Service, signal: AbortSignal): Promise<void> {
+async function consumeOwnQueues({ rungOf }: Service, signal: AbortSignal): Promise<void> {
   const rungs = ownQueueRungs(allowedRungs(config.ALLOWED_RUNGS));
-  const opened = await Promise.all(rungs.map((rung) => openRung({ rung })));
+  const opened = await Promise.all(rungs.map((rung) => rungOf({ rung })));
   await Promise.all(
     opened.map(({ queue }) => queue && workOrders(connections, queue, log, signal)),
   );

@@ -10,7 +10,6 @@ const answerMs = 2_000;
 const attempts = ['connect', 'connect-failed'] as const;
 const reconnect = { initialDelay: 100, maxDelay: 1_000, waitForConnect: false } as const;
 
-/** Opens channels on a new connection. */
 export type OpenChannels = (model: ChannelModel) => Promise<void>;
 
 export class Rabbitmq {

@@ -10,7 +10,6 @@ type Fields = Readonly<Record<string, string>>;
 export interface SaleInRedis {
   /** The hash of the voucher; empty when Redis does not have it. */
   readonly sale: Fields;
-  /** How many. */
   readonly buyers: number;
   /** Of a bucket. */
   readonly transfers: Fields;

@@ -19,7 +19,7 @@ export function describeApi(): ReturnType<typeof apiDescription> {
   const service: Service = {
     ...{ connections: new Connections(readConfig(config), log), log, instance: 'none' },
     vouchers: { create: noStore, find: noStore, look: noStore, forget: noStore, list: noStore },
-    ...{ allowedRungs: new Set<string>(), openRung: noStore, auditOf: noStore },
+    ...{ allowedRungs: new Set<string>(), rungOf: noStore, auditOf: noStore },
     stockLeft: noStore,
     waitingRoom: { place: noStore, isPass: noStore, isBuyer: noStore, leave: noStore },
     orderIds: { next: noStore, problem: () => null, close: () => {} },

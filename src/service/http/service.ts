@@ -6,7 +6,7 @@ import { auditInParts, type VoucherAudit } from '../audit/audit-in-parts.ts';
 import type { Connections } from '../connections/connections.ts';
 import { isStoreUnavailable } from '../connections/store-errors.ts';
 import type { Voucher } from '../domain.ts';
-import { type OpenRung, rungOpener } from '../ladder/open-rung.ts';
+import { type RungOf, rungOpener } from '../ladder/open-rung.ts';
 import { allowedRungs } from '../ladder/rungs.ts';
 import { openOrderIds } from '../order-ids/open-order-ids.ts';
 import type { OrderIds } from '../order-ids/order-ids.ts';
@@ -23,7 +23,7 @@ export interface Service {
   readonly vouchers: Vouchers;
   /** The rungs that vouchers of this deployment may have. */
   readonly allowedRungs: ReadonlySet<string>;
-  readonly openRung: RungOpener;
+  readonly rungOf: RungOf;
   readonly orderIds: OrderIds;
   readonly stockLeft: StockLeft;
   readonly waitingRoom: WaitingRoom;
@@ -49,7 +49,7 @@ export async function openService(
   await connections.ready();
   const onReleaseFailed = (error: unknown) =>
     log.warn({ event: 'release-failed', error: String(error) });
-  const openRung = rungOpener(connections, { onReleaseFailed });
+  const rungOf = rungOpener(connections, { onReleaseFailed });
   return {
     connections,
     log,
@@ -57,9 +57,9 @@ export async function openService(
     isOpen,
     vouchers: openVouchers(connections),
     allowedRungs: allowed,
-    openRung,
+    rungOf,
     orderIds: await openOrderIds(connections, log),
-    stockLeft: openStockLeft(openRung),
+    stockLeft: openStockLeft(rungOf),
     waitingRoom: openWaitingRoom(connections),
     limits: purchaseLimits(connections.config),
     readToken: tokenReader(connections.config, (error) =>
@@ -68,9 +68,6 @@ export async function openService(
     auditOf: (voucherId) => auditInParts(connections, voucherId),
   };
 }
-
-/** Not a promise once it is open. */
-type RungOpener = (voucher: Pick<Voucher, 'rung'>) => OpenRung | Promise<OpenRung>;
 
 /**
  * What is left of a voucher, as it was within the last second. Null when the store of the stock
@@ -81,8 +78,8 @@ type StockLeft = (voucher: Voucher) => Promise<number | null>;
 const keptMs = 1_000;
 
 /** Read now, where it is sold: in Redis or in MySQL, as its rung does. */
-export async function stockLeftNow(openRung: RungOpener, voucher: Voucher): Promise<number | null> {
-  const { inventory } = await openRung(voucher);
+export async function stockLeftNow(rungOf: RungOf, voucher: Voucher): Promise<number | null> {
+  const { inventory } = await rungOf(voucher);
   return inventory.remaining(voucher).catch((error: unknown) => {
     if (isStoreUnavailable(error)) return null;
     throw error;
@@ -90,10 +87,10 @@ export async function stockLeftNow(openRung: RungOpener, voucher: Voucher): Prom
 }
 
 /** Anybody may ask: each instance asks a store about a voucher once in a second. */
-function openStockLeft(openRung: RungOpener): StockLeft {
+function openStockLeft(rungOf: RungOf): StockLeft {
   const known = new LRUCache<string, Promise<number | null>>({ max: 10_000, ttl: keptMs });
   return (voucher) => {
-    const left = known.get(voucher.id) ?? stockLeftNow(openRung, voucher);
+    const left = known.get(voucher.id) ?? stockLeftNow(rungOf, voucher);
     if (!known.has(voucher.id)) known.set(voucher.id, left);
     return left;
   };

@@ -37,15 +37,12 @@ export interface OpenRung {
   readonly purchase: Purchase;
 }
 
-export interface OpenOptions {
-  /** Called when a release failed: the lease expires by itself, and the sale stands. */
-  readonly onReleaseFailed: (error: unknown) => void;
-}
+type OpenOptions = Pick<UsingOptions, 'onReleaseFailed'>;
 
 export async function openRung(
   name: string,
   connections: Connections,
-  { onReleaseFailed }: OpenOptions,
+  options: OpenOptions = {},
 ): Promise<OpenRung> {
   const rung = rungNamed(name);
   const { scope, lockInside, waitMs = connections.config.LOCK_WAIT_MS } = rung;
@@ -55,7 +52,7 @@ export async function openRung(
   // A sale without a lock takes its free lease from `noLock`, so that a history has it.
   const isAround = !lockInside && (rung.lock !== undefined || keepsHistory());
   const sale = isAround
-    ? underLock(lock, scope, inventory, { waitMs, onReleaseFailed })
+    ? underLock(lock, scope, inventory, { waitMs, ...options })
     : withoutLock(inventory);
   const answered = rung.lock ? orLockServiceUnavailable(sale) : sale;
   const purchase = withinWindow(inventory, withOwner(lock, answered));
@@ -63,11 +60,11 @@ export async function openRung(
   return { lock, inventory, purchase, ...(queue && { queue }) };
 }
 
+/** The rung of a voucher: not a promise once it is open. */
+export type RungOf = (voucher: Pick<Voucher, 'rung'>) => OpenRung | Promise<OpenRung>;
+
 /** Opens each rung at its first sale. */
-export function rungOpener(
-  connections: Connections,
-  options: OpenOptions,
-): (voucher: Pick<Voucher, 'rung'>) => OpenRung | Promise<OpenRung> {
+export function rungOpener(connections: Connections, options: OpenOptions): RungOf {
   const opened = new Map<string, OpenRung | Promise<OpenRung>>();
   return ({ rung }) => {
     const known = opened.get(rung);

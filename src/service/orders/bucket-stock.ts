@@ -35,7 +35,6 @@ export interface BucketStockChange {
   readonly stockBefore: number;
 }
 
-/** What a bucket that is held has. */
 interface HeldBucket {
   readonly stock: number;
   readonly sold: number;

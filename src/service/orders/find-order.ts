@@ -12,7 +12,6 @@ export interface OrderState {
   readonly voucherId: string;
   readonly userId: string;
   readonly status: OrderStatus;
-  /** The reason, when the order failed. */
   readonly reason?: string;
 }
 

@@ -41,7 +41,6 @@ export interface DeadLetter {
   readonly isOwnerKnown: boolean;
 }
 
-/** Where a letter is. */
 interface LetterPlace {
   readonly shard: ShardKeys;
   readonly entryId: string;

@@ -158,7 +158,6 @@ export async function finishChanges(
 interface Which {
   /** The epoch of MySQL; if it is absent, the epoch that this process knows. */
   readonly epoch?: string;
-  /** Only changes of this voucher. */
   readonly voucherId?: string | undefined;
   /** Leaves out younger changes: their own process may still finish them. */
   readonly ageMsMin?: number;

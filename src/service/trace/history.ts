@@ -42,9 +42,7 @@ export interface HistoryEvent {
   readonly userId: string;
   readonly orderId: string;
   readonly requestId: string;
-  /** The checkpoint that was reached. */
   readonly checkpoint?: CheckpointName;
-  /** The resource that the lock protects. */
   readonly resource?: string;
   /** The fence of the lease that was granted, where the lock has one. */
   readonly fence?: string;

@@ -71,7 +71,6 @@ const purchasePass = {
 const security = [{ token: [] }];
 const refusals = [...refusalReasons, 'outcome-unknown'] as const;
 
-/** Every possible answer to a purchase. */
 export const purchaseAnswers = {
   201: jsonAnswer(OrderView, 'Sold and recorded'),
   202: jsonAnswer(OrderView, 'Sold and queued; a worker records it in MySQL'),
@@ -210,12 +209,12 @@ function isAllowed({ allowedRungs, connections }: Service, { rung, lab }: Vouche
 /** It is measured, traced and in the history. */
 function purchase(
   c: Context,
-  { openRung, vouchers, log }: Service,
+  { rungOf, vouchers, log }: Service,
   order: Order,
   voucher: Voucher,
 ): Outcome | Promise<Outcome> {
   const begunAt = performance.now();
-  const tried = whenKnown(openRung(voucher), (rung) => rung.purchase(order, voucher));
+  const tried = whenKnown(rungOf(voucher), (rung) => rung.purchase(order, voucher));
   const outcome = whenKnown(tried, (known) =>
     known === saleLost ? lostOrEnded(vouchers, voucher.id) : known,
   );

@@ -153,7 +153,7 @@ const createVoucherRoute = (operator: MiddlewareHandler<WithClaims>, config: Con
   });
 
 export function voucherRoutes(service: Service): App {
-  const { vouchers, openRung, connections, log, readToken } = service;
+  const { vouchers, rungOf, connections, log, readToken } = service;
   const { config } = connections;
   const create = createVoucherRoute(requireRole('operator', readToken), config);
   const shown = viewsOfPages(service);
@@ -164,7 +164,7 @@ export function voucherRoutes(service: Service): App {
       const wrong = whatIsWrong(body, service);
       if (wrong !== null) return problem(c, 'invalid-request', wrong);
       try {
-        const { inventory } = await openRung(body);
+        const { inventory } = await rungOf(body);
         const voucher = await vouchers.create(newVoucher(body, config), inventory.prepare);
         c.header('Location', `/vouchers/${voucher.id}`);
         return c.json(view(voucher), 201);
@@ -187,7 +187,7 @@ export function voucherRoutes(service: Service): App {
     .openapi(show, async (c) => {
       const voucher = await vouchers.look(c.req.valid('param').id);
       if (!voucher) return problem(c, 'unknown-voucher');
-      return c.json(view(voucher, await stockLeftNow(openRung, voucher)), 200);
+      return c.json(view(voucher, await stockLeftNow(rungOf, voucher)), 200);
     });
 }
 

@@ -11,7 +11,6 @@ export interface BatchLimits {
    * loop has read everything that has arrived.
    */
   readonly gatherMs: number;
-  /** The most items of one batch. */
   readonly batchSize: number;
   /** The most items of one key that wait for their batch. */
   readonly waitingMax: number;

@@ -65,7 +65,6 @@ export function consumeShards<E extends Entry>(
   };
 }
 
-/** The sum over all shards. */
 export async function depthOfShards(
   keys: SaleKeys,
   depthOf: (shard: ShardKeys) => Promise<number>,
