@@ -116,6 +116,15 @@ test.each(playedByHand)(
   },
 );
 
+test.each([
+  ...(['release-after-expiry', 'check-then-delete', 'lease-expires-during-sale'] as const),
+  ...(['lease-without-watchdog', 'never-released', 'stale-promotion'] as const),
+])('%s by hand does no harm on the next rung', async (race) => {
+  const { next, byHand } = schedules[race];
+  const result = await played(choicesByHand, { rung: next, ...byHand });
+  expect(result).toMatchObject({ verdict: 'held', isAsClaimed: true, figures: {} });
+});
+
 test('a lease that ends before the commit lets a second order in; fences refuse it', async () => {
   const late = { choices: 'AAAAEABBBA', stopsEverywhere: true } as const;
   const expiry = await played(choicesByHand, { rung: 'redis-expiry', ...late });

@@ -245,7 +245,7 @@ export const schedules = {
     ...oneUser,
     needs: 'lock',
     shows: 'one-order-per-user',
-    byHand: { choices: 'AAAAEABBBAAABBBB', stopsEverywhere: true },
+    byHand: { choices: 'AAAATABBBAAABBBB', stopsEverywhere: true },
     steps: [
       run('A', 'before-commit', 'has checked its lease, last time', '最后一次检查了租约'),
       expire('A', 'the time of a lease passes', '过去了一个租约的时间'),
@@ -265,7 +265,7 @@ export const schedules = {
     ...oneUser,
     needs: 'lock',
     shows: 'one-order-per-user',
-    byHand: { choices: 'AAAAEABBBAABBB', stopsEverywhere: true },
+    byHand: { choices: 'AAAATABBBAABBB', stopsEverywhere: true },
     steps: [
       run('A', 'before-commit', 'has checked its lease, last time', '最后一次检查了租约'),
       expire('A', 'its lease expires: no watchdog', '租约到期：没有看门狗'),
@@ -370,7 +370,7 @@ export const schedules = {
     forgets: ['A'],
     needs: 'lock',
     shows: 'progress',
-    byHand: { choices: 'GAAAAB' },
+    byHand: { choices: 'GAAAATAB' },
     steps: [
       run('A', 'answer', 'sells, and never releases', '下单成功，但一直不释放锁'),
       expire('A', 'the time of a lease passes', '过去了一个租约的时间'),
