@@ -42,7 +42,7 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
       played.violated.filter(({ check }) => claimed.includes(check) === isClaimed).map(findingLine),
     ) as [string[], string[]];
     const { ownersAtOnce = [] } = played.choices.at(-1) ?? {};
-    if (ownersAtOnce.length > 0 && !mayOverlap(rung))
+    if (ownersAtOnce.length > 0 && !hasFaults(choices))
       reasons.push(`mutual-exclusion: ${choiceWords.en.atOnce(ownersAtOnce)}`);
     return {
       verdict: played.violated.length > 0 ? 'violated' : 'held',
@@ -57,9 +57,6 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
     };
   },
 };
-
-const mayOverlap = (rung: RungName): boolean =>
-  rungNamed(rung).breaks.some(({ check }) => check === 'mutual-exclusion');
 
 /** Those that nobody will wake while no lease ends; those that have had one lock. */
 function figuresAt(last: Choice | undefined): Record<string, number> {
