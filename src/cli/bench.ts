@@ -307,7 +307,7 @@ const measuring = (mode: Mode, recorded: RecordedFigures): Experiment<Load, Meas
   play: async (stage, { rounds, ...load }) => {
     const measured = await withBench(stage, load, (bench) => mode.run(bench, rounds));
     const { targets, faults } = measured.result;
-    const reasons = [...fallen(targets, recorded), ...faults];
+    const reasons = [...fallen(targets, recorded), ...faults].map((en) => ({ en, zh: en }));
     const verdict = reasons.length > 0 ? 'violated' : 'held';
     return { verdict, reasons, figures: {}, facts: [], own: measured };
   },

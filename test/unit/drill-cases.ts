@@ -1,12 +1,14 @@
 /** What the tests of the drills share: tries by hand, and a table of cases for each verdict. */
+
 import { expect, test } from 'vitest';
 import type { SeenOutage, Timeline } from '../../src/lab/drills/expectations.ts';
 import { type Away, type LockOutage, lockOutage } from '../../src/lab/drills/lock-outages.ts';
-import { type Judged, textIn } from '../../src/lab/stage/result.ts';
+import type { Judged } from '../../src/lab/stage/result.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { Verdict } from '../../src/service/domain.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
+import type { Bilingual } from '../../src/texts/texts.ts';
 import { timed } from './facts.ts';
 
 export const at = (ms: number): bigint => BigInt(ms) * 1_000_000n;
@@ -45,10 +47,17 @@ export const stopped: SeenOutage<LockOutage> = {
 
 type Cases<Changes> = Readonly<Record<string, Changes>>;
 
-const inEnglish = ({ verdict, reasons }: Pick<Judged, 'verdict' | 'reasons'>) => ({
-  verdict,
-  reasons: reasons.map((each) => textIn('en', each)),
-});
+/** A sentence that no reader of Chinese sees. */
+export const said = (en: string): Bilingual => ({ en, zh: '不给人看' });
+
+/** Every reason must be there in Chinese, too; what k6 prints is as k6 says it. */
+function inEnglish({ verdict, reasons }: Pick<Judged, 'verdict' | 'reasons'>) {
+  for (const { en, zh } of reasons.filter((each) => !each.en.startsWith('k6'))) {
+    expect.soft(zh, en).toMatch(/\p{Script=Han}/u);
+    expect.soft(zh, en).not.toMatch(/\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/);
+  }
+  return { verdict, reasons: reasons.map(({ en }) => en) };
+}
 
 /** @param judge what a drill has seen with these changes; without one it must be held. */
 export const verdictsOf = <Changes>(

@@ -1,10 +1,12 @@
 /** The drill with k6: its points are attempts, and its verdict is k6's and the audit's. */
+
 import { describe, expect, test } from 'vitest';
 import { auditAll } from '../../src/lab/drills/audited.ts';
 import { judgeK6, k6Figures, missedFaults, voucherOf } from '../../src/lab/drills/k6-failover.ts';
 import { stopServer } from '../../src/lab/faults/process.ts';
 import { attemptReader, type K6Attempt, type K6Run } from '../../src/lab/workload/k6.ts';
-import { verdictsOf } from './drill-cases.ts';
+import type { Bilingual } from '../../src/texts/texts.ts';
+import { said, verdictsOf } from './drill-cases.ts';
 import { facts } from './facts.ts';
 
 describe('a point of k6', () => {
@@ -69,7 +71,7 @@ AVAILABILITY  1141 orders (76.0 %) for 1500 users
   interface Changes {
     readonly ran?: K6Run;
     readonly audited?: Parameters<typeof auditAll>[0];
-    readonly missed?: readonly string[];
+    readonly missed?: readonly Bilingual[];
   }
   const drill = verdictsOf('it', ({ ran = run, audited = [facts()], missed = [] }: Changes) =>
     judgeK6(ran, auditAll(audited), missed),
@@ -92,7 +94,7 @@ AVAILABILITY  1141 orders (76.0 %) for 1500 users
     'k6 ended with exit code 2: k6 is missing on PATH': { ran: missing, audited: [] },
     'nobody bought': { ran: { ...run, summary: summary.replace(/^ {2}accepted.*$/m, '') } },
     'k6 named no voucher, so none was audited': { audited: [] },
-    'there was no kill nginx': { missed: ['there was no kill nginx'] },
+    'there was no kill nginx': { missed: [said('there was no kill nginx')] },
   });
 });
 
@@ -104,14 +106,16 @@ describe('a fault was missed', () => {
   const sales = [at('50', 'accepted'), at('150', 'accepted'), at('200', 'refused')];
 
   test('when it was not played', () => {
-    expect(missedFaults([{ fault }], sales, [])).toEqual(['there was no stop redis-main']);
+    expect(missedFaults([{ fault }], sales, [])).toEqual([
+      { en: 'there was no stop redis-main', zh: '没有注入 stop redis-main' },
+    ]);
     expect(missedFaults([{ fault }], sales, played)).toEqual([]);
   });
 
   test('when everybody could buy while nobody should', () => {
     const away = [{ fault, isAway: true }] as const;
     const missed = ['nobody was refused during stop redis-main'];
-    expect(missedFaults(away, sales, played)).toEqual(missed);
+    expect(missedFaults(away, sales, played).map(({ en }) => en)).toEqual(missed);
     expect(missedFaults(away, [...sales, at('199', 'refused')], played)).toEqual([]);
   });
 });

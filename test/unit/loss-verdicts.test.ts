@@ -1,4 +1,5 @@
 /** The drills in which orders may be lost: a loss that is claimed must show, and no other may. */
+
 import { describe, expect, test } from 'vitest';
 import {
   countHop,
@@ -14,6 +15,7 @@ import type { Timeline } from '../../src/lab/drills/expectations.ts';
 import { flush, judgeFlush } from '../../src/lab/drills/flush-during-rush.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { tableMarkdown } from '../../src/lab/report/table.ts';
+import { cellText } from '../../src/lab/stage/table.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { Durability } from '../../src/service/config.ts';
 import type { Verdict } from '../../src/service/domain.ts';
@@ -215,7 +217,9 @@ describe('a fault at a hop of an order', () => {
   ] as const)('is %s when %s', (verdict, _, wrong) => {
     const result = judgeHops([cell('held', 'held'), wrong]);
     expect(result).toMatchObject({ verdict, facts: [seen] });
-    expect(result.reasons).toEqual([expect.stringContaining('the ladder claims')]);
+    expect(result.reasons).toEqual([
+      { en: expect.stringContaining('the ladder claims'), zh: expect.stringContaining('预期是') },
+    ]);
   });
 });
 
@@ -235,7 +239,8 @@ const hopsOf = (rung: string): Hop[] => [
 test('compares the five queues of the notes by what was measured', () => {
   const tables = hopTables(compared.flatMap(hopsOf));
   expect(tables.map(({ rows }) => rows.length)).toEqual([20, 5, 5]);
-  expect(tables[2]?.rows).toEqual([
+  const inEnglish = tables[2]?.rows.map((row) => row.map((cell) => cellText('en', cell)));
+  expect(inEnglish).toEqual([
     ['List', 'kept', 'kept', 'lost', 'no'],
     ['PubSub', 'lost', 'lost', 'lost', 'no'],
     ['Stream', 'kept', 'lost', 'lost', 'no'],

@@ -29,13 +29,14 @@ import { textIn } from '../../src/lab/stage/result.ts';
 import type { Finding } from '../../src/service/audit/check.ts';
 import type { CheckName } from '../../src/service/domain.ts';
 import { serviceError } from '../../src/service/errors.ts';
-import { languages } from '../../src/texts/texts.ts';
+import { type Bilingual, languages } from '../../src/texts/texts.ts';
 import {
   at,
   away,
   load,
   outOfService,
   rowOf,
+  said,
   sold,
   stopped,
   tried,
@@ -48,7 +49,7 @@ describe('an outage of lock servers', () => {
   const dead = { ...stopped, tries: load((ms) => (ms < 1_000 ? sold : away)) };
   const broken = { ...stopped, tries: load(() => ({ outcome: 'unknown' })), leftLocks: 19 };
   const wrong = (seen: SeenOutage) =>
-    wrongIn(seen, seen.row.expects, facts()).map((text) => text.split(': ')[1]);
+    wrongIn(seen, seen.row.expects, facts()).map(({ en }) => en.split(': ')[1]);
 
   test.each([
     ['it refuses all', stopped],
@@ -85,7 +86,10 @@ describe('an outage of lock servers', () => {
     const tries = stopped.tries.filter(({ outcome }) => outcome === 'accepted');
     const { needs = [] } = stopped.row;
     expect(wrongIn({ ...stopped, tries }, needs, facts())).toEqual([
-      'multilock, 1 of 3 stopped: nobody tried meanwhile',
+      {
+        en: 'multilock, 1 of 3 stopped: nobody tried meanwhile',
+        zh: 'multilock，1/3 台停止：期间没有人下单',
+      },
     ]);
   });
 
@@ -105,12 +109,13 @@ describe('an outage of lock servers', () => {
   test('has phases: the attempts by outcome, the gap, and the time until the next sale', () => {
     const because = 'lock-service-unavailable';
     expect(phasesAround('multilock', stopped)).toMatchObject([
-      { phase: 'before', accepted: 10, refusedBecause: {}, p99Ms: 5 },
+      { phase: { en: 'before', zh: '之前' }, accepted: 10, refusedBecause: {}, p99Ms: 5 },
       {
-        ...{ phase: '1 of 3 stopped', accepted: 0, refusedBecause: { [because]: 10 }, unknown: 0 },
+        ...{ phase: { en: '1 of 3 stopped', zh: '1/3 台停止' }, accepted: 0 },
+        ...{ refusedBecause: { [because]: 10 }, unknown: 0 },
         ...{ withoutSalesMs: 1_400, resumedAfterMs: 205 },
       },
-      { phase: 'after', accepted: 17, refusedBecause: { [because]: 2 } },
+      { phase: { en: 'after', zh: '之后' }, accepted: 17, refusedBecause: { [because]: 2 } },
     ]);
     expect(phasesAround('multilock', dead)[1]).toMatchObject({
       withoutSalesMs: 3_100,
@@ -126,7 +131,7 @@ describe('an outage of lock servers', () => {
     expect(text.split('\n').filter((line) => columns(line) > 79)).toEqual([]);
     expect(text).toMatch(/^away +so many of the refused: lock-service-unavailable$/m);
     for (const [name, says] of Object.entries(table.legend ?? {})) {
-      expect(table.head).toContain(name);
+      expect(table.head.map((each) => textIn('en', each))).toContain(name);
       for (const language of languages) expect(textIn(language, says)).not.toBe('');
     }
   });
@@ -200,20 +205,23 @@ describe('what is expected of an outage', () => {
       { tries: [second], until: at(91) },
       {},
     ],
-    ['never full', refusesAs('not-ready', 'never full'), { tries: [refusal] }, {}],
+    ['never full', refusesAs('not-ready', said('never full')), { tries: [refusal] }, {}],
     ['/readyz never said so: full', readyzSays('full'), { looks: [look(true, 'is full')] }, {}],
     ['exit codes of ended processes: a signal', exitCodes(), {}, { exitCodes: [null] }],
     ['exit codes of ended processes: none', exitCodes(75), { exitCodes: [75] }, {}],
   ])('%s', (text, expectation, right, wrong) => {
     expect(expectation({ ...survived, ...right }, facts())).toBeNull();
-    expect(expectation({ ...survived, ...wrong }, facts())).toBe(text);
+    expect(expectation({ ...survived, ...wrong }, facts())?.en).toBe(text);
   });
 });
 
 describe('the verdict of outages under load', () => {
   const given: Given = { attempts: [first, second], history: [], locked: false };
   const row: ExpectedOutage = { name: 'it', expects: [() => null] };
-  type Changes = Partial<SeenOutage> & { readonly unfinished?: string[]; readonly given?: Given };
+  type Changes = Partial<SeenOutage> & {
+    readonly unfinished?: Bilingual[];
+    readonly given?: Given;
+  };
   const judged = ({ given: own, unfinished = [], ...changes }: Changes) =>
     judgeOutages([
       { seen: [{ ...survived, row, ...changes }], unfinished, facts: facts({ ...given, ...own }) },
@@ -223,7 +231,7 @@ describe('the verdict of outages under load', () => {
 
   outages.holds({ 'nothing is wrong': {} });
   outages.is('violated', {
-    'it: wrong': { row: { ...row, expects: [() => null, () => 'wrong'] } },
+    'it: wrong': { row: { ...row, expects: [() => null, () => said('wrong')] } },
     'it: not ready at its end': { looks: [look(false)] },
   });
   outages.isAlso('violated', {
@@ -233,8 +241,8 @@ describe('the verdict of outages under load', () => {
   });
   outages.is('unknown', {
     'it: nobody bought before': { tries: [second, last] },
-    'it: idle': { row: { ...row, needs: [() => 'idle'] } },
-    'two: waited in vain': { unfinished: ['two: waited in vain'] },
+    'it: idle': { row: { ...row, needs: [() => said('idle')] } },
+    'two: waited in vain': { unfinished: [said('two: waited in vain')] },
   });
 
   test('keeps the facts that do not hold, and has the gap in a phase', () => {
@@ -259,7 +267,9 @@ describe('the verdict of outages under load', () => {
       return { ...survived, row: each };
     });
     expect(seen.map(({ row: { name } }) => name)).toEqual(['one']);
-    expect(unfinished).toEqual(['two: Waited 20000 ms for the promotion, and it did not happen.']);
+    expect(unfinished.map(({ en }) => en)).toEqual([
+      'two: Waited 20000 ms for the promotion, and it did not happen.',
+    ]);
   });
 
   test('whose error is no deadline ends the drill', async () => {
@@ -277,7 +287,7 @@ describe('what a drill expects of its outage', () => {
   };
   const wrong = ({ expects, needs = [] }: Omit<ExpectedOutage, 'name'>, isReady: boolean) =>
     [...needs, ...expects].flatMap(
-      (each) => each({ ...worst, looks: [look(isReady)] }, facts()) ?? [],
+      (each) => each({ ...worst, looks: [look(isReady)] }, facts())?.en ?? [],
     );
   const signal = 'exit codes of ended processes: a signal';
   const drains = [
@@ -324,7 +334,7 @@ describe('what a drill expects of its outage', () => {
     const seen = { ...worst, exitCodes: [75] };
     const replaced = incidents.filter(
       ({ expects }) =>
-        !expects.some((each) => each(seen, facts()) === 'exit codes of ended processes: 75'),
+        !expects.some((each) => each(seen, facts())?.en === 'exit codes of ended processes: 75'),
     );
     expect(replaced.map(({ key }) => key)).toEqual(['hungWorker']);
   });

@@ -172,9 +172,10 @@ test('one jumps to each fault and to its end, and to what went wrong', () => {
 });
 
 test('a drill in which a promise broke as claimed has not held it', () => {
-  expect(seenVerdict({ verdict: 'held', asClaimed: ['user 7 has 2 orders'] })).toBe('violated');
+  const one = { en: 'user 7 has 2 orders', zh: '用户 7 有 2 个订单' };
+  expect(seenVerdict({ verdict: 'held', asClaimed: [one] })).toBe('violated');
   expect(seenVerdict({ verdict: 'held' })).toBe('held');
-  expect(seenVerdict({ verdict: 'unknown', asClaimed: ['one'] })).toBe('unknown');
+  expect(seenVerdict({ verdict: 'unknown', asClaimed: [one] })).toBe('unknown');
 });
 
 test('loads that follow each other are not beside each other, though one second has both', () => {

@@ -144,13 +144,13 @@ describe('the report of races under load', () => {
     const row = { name: 'stale-promotion' };
     const phases = phasesAround('multilock', { ...loadOf(steady), row });
     expect(phases).toMatchObject([
-      { phase: 'before', accepted: 10, refusedBecause: {}, p99Ms: 5 },
+      { phase: { en: 'before', zh: '之前' }, accepted: 10, refusedBecause: {}, p99Ms: 5 },
       {
         ...{ phase: 'stale-promotion', accepted: 10, unknown: 0 },
         refusedBecause: { 'lock-service-unavailable': 10 },
         ...{ withoutSalesMs: 1_100, resumedAfterMs: 5 },
       },
-      { phase: 'after', accepted: 10 },
+      { phase: { en: 'after', zh: '之后' }, accepted: 10 },
     ]);
   });
 

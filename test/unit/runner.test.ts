@@ -60,7 +60,7 @@ describe('a play', () => {
       await stage.inject(fault('one'));
       throw serviceError('DEADLINE_PASSED', 'a sale', 5);
     });
-    const reasons = [expect.stringContaining('a sale')];
+    const reasons = [{ en: expect.stringContaining('a sale') }];
     expect(await result).toMatchObject({ verdict: 'unknown', reasons, faults: { one: 1 } });
     expect(done).toEqual(['mend one']);
   });
@@ -122,7 +122,11 @@ describe('an interrupted play', () => {
     };
     const { result, done } = played(rests, { interruption });
     expect(await result).toMatchObject({
-      ...{ verdict: 'unknown', isInterrupted: true, reasons: ['Interrupted.'] },
+      ...{
+        verdict: 'unknown',
+        isInterrupted: true,
+        reasons: [{ en: 'Interrupted.', zh: '被中断。' }],
+      },
       ...{ figures: { accepted: 0 }, faults: { one: 1 } },
     });
     expect(done).toEqual(['mend one']);

@@ -8,6 +8,7 @@ import { confirmed, type Facts } from '../../service/audit/facts.ts';
 import { readHistory } from '../../service/audit/read-history.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
 import { ladder, type RungName, rungNames } from '../../service/ladder/rungs.ts';
+import { texts } from '../../texts/texts.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { isOutsider, outsiderNames, withOutsiders } from '../outsiders/with-outsiders.ts';
 import { playRace, raceSettings } from '../play/play-race.ts';
@@ -15,7 +16,7 @@ import { verdictOn } from '../play/race-on.ts';
 import { type PlayedRace, raceVerdict } from '../play/race-verdict.ts';
 import { type RaceName, schedules } from '../play/schedules.ts';
 import { sum } from '../stage/counts.ts';
-import type { Judged, Table } from '../stage/result.ts';
+import { evidenceIn, type Judged, type Table, type Text } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { drillVerdict } from './audited.ts';
 import { allRaces } from './demo-plan.ts';
@@ -114,8 +115,13 @@ async function onceRedelivered(
 /** Each play must be as its row claims: what a queue loses must show, and nothing else may. */
 export function judgeHops(plays: readonly HopPlay[]): Judged {
   const wrong = plays.filter(({ hop }) => !hop.asClaimed);
-  const reasonOf = ({ race }: HopPlay) =>
-    `${race.race} on ${race.rung}: ${race.verdict}, and the ladder claims ${race.claim}; ${race.evidence}`;
+  const reasonOf = ({ race }: HopPlay) => {
+    const { en, zh } = verdictOn(race.race, race.rung, race.verdict);
+    return {
+      en: `${en}, and the ladder claims ${race.claim}; ${race.evidence}`,
+      zh: `${zh}，预期是${texts.zh.verdicts[race.claim]}；${evidenceIn('zh', race)}`,
+    };
+  };
   const isUnknown = ({ race }: HopPlay) => race.verdict === 'unknown';
   const count = (of: (hop: Hop) => number) => sum(plays.map(({ hop }) => of(hop)));
   return {
@@ -196,7 +202,10 @@ const counted = ({ accepted, once, twice, never }: Hop): string[] =>
   [accepted, once, twice, never].map(String);
 
 const hopTable = (hops: readonly Hop[]): Table => ({
-  title: 'A fault at each hop (* no rung: an outsider)',
+  title: {
+    en: 'A fault at each hop (* no rung: an outsider)',
+    zh: '每一跳注入一个故障（* 不是方案，是外部对照）',
+  },
   legend: {
     yes: {
       en: 'accepted orders; of these in MySQL once, twice, never',
@@ -211,7 +220,22 @@ const hopTable = (hops: readonly Hop[]): Table => ({
       zh: '从最后一个故障到全部入库的秒数；– 没有全部入库',
     },
   },
-  head: ['rung', 'hop', 'yes', 'once', 'twice', 'never', 'stuck', 's'],
+  head: [
+    ...[
+      { en: 'rung', zh: '方案' },
+      { en: 'hop', zh: '一跳' },
+      { en: 'yes', zh: '受理' },
+    ],
+    ...[
+      { en: 'once', zh: '一次' },
+      { en: 'twice', zh: '两次' },
+      { en: 'never', zh: '没有' },
+    ],
+    ...[
+      { en: 'stuck', zh: '卡住' },
+      { en: 's', zh: '秒' },
+    ],
+  ],
   rows: hops.map((each) => [
     ...[named(each.rung), each.hop, ...counted(each), String(each.stuck)],
     each.seconds?.toFixed(1) ?? none,
@@ -222,23 +246,23 @@ const hopTable = (hops: readonly Hop[]): Table => ({
 function fateTable(hops: readonly Hop[]): Table {
   const rungs = [...new Set(hops.map(({ rung }) => rung))];
   const names = [...new Set(hops.map(({ hop }) => hop))];
-  const fateOf = (rung: string, name: RaceName): string => {
+  const fateOf = (rung: string, name: RaceName): Text => {
     const found = hops.find((each) => each.rung === rung && each.hop === name);
     return found ? fateText(found) : none;
   };
   return {
-    title: 'What became of the order at each hop',
+    title: { en: 'What became of the order at each hop', zh: '在每一跳，订单后来怎样' },
     isWide: true,
-    head: ['queue of', ...names],
+    head: [{ en: 'queue of', zh: '队列' }, ...names],
     rows: rungs.map((rung) => [named(rung), ...names.map((name) => fateOf(rung, name))]),
   };
 }
 
-function fateText({ hop, never, stuck, twice, seconds }: Hop): string {
-  if (never > 0) return '**lost**';
-  if (stuck > 0) return '**stuck**';
-  if (twice > 0) return '**twice**';
-  if (hop === redeliveredAt && seconds === 0) return 'not again';
+function fateText({ hop, never, stuck, twice, seconds }: Hop): Text {
+  if (never > 0) return { en: '**lost**', zh: '**丢失**' };
+  if (stuck > 0) return { en: '**stuck**', zh: '**卡住**' };
+  if (twice > 0) return { en: '**twice**', zh: '**两次**' };
+  if (hop === redeliveredAt && seconds === 0) return { en: 'not again', zh: '不再投递' };
   return seconds === null ? none : `${seconds.toFixed(1)} s`;
 }
 
@@ -259,16 +283,32 @@ const inNotes = {
 function notesTable(hops: readonly Hop[]): Table {
   const rows = Object.entries(inNotes).flatMap(([name, rung]) => {
     const at = (wanted: RaceName) => hops.find((each) => each.rung === rung && each.hop === wanted);
-    const fate = (wanted: RaceName) => {
+    const fate = (wanted: RaceName): Text => {
       const hop = at(wanted);
       if (!hop) return none;
-      return hop.never > 0 ? 'lost' : 'kept';
+      return hop.never > 0 ? { en: 'lost', zh: '丢失' } : { en: 'kept', zh: '保留' };
     };
     const again = at(redeliveredAt)?.seconds;
     const kept = [fate('queue-restarts'), fate('worker-away'), fate('worker-dies')];
     if (again === undefined || kept.includes(none)) return [];
-    return [[name, ...kept, again !== null && again > 0 ? 'yes' : 'no']];
+    return [
+      [
+        name,
+        ...kept,
+        again !== null && again > 0 ? { en: 'yes', zh: '是' } : { en: 'no', zh: '否' },
+      ],
+    ];
   });
-  const head = ['in the notes', 'persistent', 'backlog', 'acknowledged', 'redelivered'];
-  return { title: 'As the course notes compare', head, rows };
+  const head = [
+    ...[
+      { en: 'in the notes', zh: '笔记里' },
+      { en: 'persistent', zh: '持久化' },
+    ],
+    ...[
+      { en: 'backlog', zh: '堆积' },
+      { en: 'acknowledged', zh: '确认' },
+    ],
+    { en: 'redelivered', zh: '重新投递' },
+  ];
+  return { title: { en: 'As the course notes compare', zh: '照课程笔记的比法' }, head, rows };
 }

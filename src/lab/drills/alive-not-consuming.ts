@@ -139,13 +139,21 @@ async function areReady(lab: Lab): Promise<boolean> {
 }
 
 const frozenMaster: Incident = {
-  ...{ name: 'master frozen', key: 'frozenMaster', expects: followsMaster },
+  ...{
+    name: { en: 'master frozen', zh: '主节点冻结' },
+    key: 'frozenMaster',
+    expects: followsMaster,
+  },
   play: ({ stage }) => withoutMaster(stage, pauseServer('redis-main'), 'redis-main'),
 };
 
 /** It is the replica of before: redis-main follows it, and is promoted now. */
 const killedMaster: Incident = {
-  ...{ name: 'master killed', key: 'killedMaster', expects: followsMaster },
+  ...{
+    name: { en: 'master killed', zh: '主节点被杀' },
+    key: 'killedMaster',
+    expects: followsMaster,
+  },
   play: ({ stage }) => withoutMaster(stage, killServer('redis-replica'), 'redis-replica'),
 };
 
@@ -154,19 +162,21 @@ const everyRedis = [
   'redis-main',
 ].map(stopServer);
 const noRedis = (forMs: number): Incident => ({
-  ...{ name: `no Redis for ${forMs / 1_000} s`, key: 'noRedis' },
+  name: { en: `no Redis for ${forMs / 1_000} s`, zh: `没有 Redis ${forMs / 1_000} 秒` },
+  key: 'noRedis',
   expects: [...survives, turnsUnready],
   play: brokenFor(forMs, ...everyRedis),
 });
 
 const silentNetwork: Incident = {
-  ...{ name: 'network silent', key: 'silentNetwork' },
+  ...{ name: { en: 'network silent', zh: '网络沉默' }, key: 'silentNetwork' },
   expects: [...survives, turnsUnready],
   play: brokenFor(silentMs.service, dropConnections('redis-main')),
 };
 
 const silentForWorker: Incident = {
-  ...{ name: 'network silent for the worker', key: 'silentForWorker' },
+  ...{ name: { en: 'network silent for the worker', zh: '消费者的网络沉默' } },
+  key: 'silentForWorker',
   expects: [...survives, staysReady],
   play: async ({ stage, waiting }) => {
     const undo = await stage.inject(dropForProcess('redis-main', stage.lab.pidOf(worker)));
@@ -179,7 +189,7 @@ const silentForWorker: Incident = {
 
 /** The worker is paused, so that orders wait in the stream: a group from its end misses them. */
 const lostGroup: Incident = {
-  ...{ name: 'consumer group lost', key: 'lostGroup', expects: survives },
+  ...{ name: { en: 'consumer group lost', zh: '消费组丢失' }, key: 'lostGroup', expects: survives },
   play: async ({ stage, soldSince }) => {
     const resume = await stage.inject(pauseServer(worker));
     const pausedAt = now();
@@ -201,7 +211,7 @@ async function hasNoGroup(lab: Lab): Promise<boolean> {
 
 /** Measured from the hang: nothing mends it but the worker itself. */
 const hungWorker: Incident = {
-  ...{ name: 'worker hung', key: 'hungWorker' },
+  ...{ name: { en: 'worker hung', zh: '消费者挂起' }, key: 'hungWorker' },
   expects: [
     ...[expected.recordsAgainWithin(noticedWithinMs + recordedWithinMs), staysReady],
     expected.exitCodes(75),

@@ -6,7 +6,7 @@ import type { Verdict } from '../../service/domain.ts';
 import { evidenceTexts } from '../../texts/evidence.ts';
 import { type Bilingual, texts } from '../../texts/texts.ts';
 import { sum } from '../stage/counts.ts';
-import type { Judged, Text } from '../stage/result.ts';
+import type { Judged } from '../stage/result.ts';
 import { isSale } from './try-times.ts';
 
 export interface SaleAudit {
@@ -64,13 +64,33 @@ export function findingText({ voucherId, finding }: AuditedFinding, name?: strin
   };
 }
 
+export const voucherName = ({ voucherId }: Pick<Facts, 'voucherId'>): Bilingual => ({
+  en: `voucher ${voucherId}`,
+  zh: `券 ${voucherId}`,
+});
+
 /** `3 orders were lost`, for each that there is. */
-export const countTexts = (counts: readonly (readonly [count: number, text: string])[]): string[] =>
-  textsWhere(counts.map(([count, text]) => [count > 0, `${count} ${text}`]));
+export const countTexts = (
+  counts: readonly (readonly [count: number, text: Bilingual])[],
+): Bilingual[] =>
+  textsWhere(
+    counts.map(([count, { en, zh }]) => [
+      count > 0,
+      { en: `${count} ${en}`, zh: `${zh}：${count}` },
+    ]),
+  );
+
+export const nobodyBought = evidenceTexts(['nobody-bought']);
+
+export const thereWasNo = (fault: string): Bilingual => ({
+  en: `there was no ${fault}`,
+  zh: `没有注入 ${fault}`,
+});
 
 /** The sentences that are true. */
-export const textsWhere = (cases: readonly (readonly [isSo: boolean, text: string])[]): string[] =>
-  cases.flatMap(([isSo, text]) => (isSo ? [text] : []));
+export const textsWhere = (
+  cases: readonly (readonly [isSo: boolean, text: Bilingual])[],
+): Bilingual[] => cases.flatMap(([isSo, text]) => (isSo ? [text] : []));
 
 /** How often a promise was broken. */
 export const countViolations = (findings: readonly AuditedFinding[]): number =>
@@ -78,11 +98,11 @@ export const countViolations = (findings: readonly AuditedFinding[]): number =>
 
 export interface Reasons {
   /** Each makes the verdict `violated`. */
-  readonly broken: readonly Text[];
+  readonly broken: readonly Bilingual[];
   /** What the audits found. */
-  readonly audited: readonly Text[];
+  readonly audited: readonly Bilingual[];
   /** Each makes the verdict `unknown`, unless it is `violated`. */
-  readonly missing: readonly Text[];
+  readonly missing: readonly Bilingual[];
 }
 
 /** All of a drill but its figures. @param findings those that count */

@@ -101,7 +101,9 @@ export const redisFull = drillOf(
     ...{ faultOf: stopServer, sign: signs.unanswered, forMsMin: 15_000, settings: claimed },
     around: limitMemory('redis-main', moreBytes),
     expects: drains,
-    needs: [expected.refusesAs('not-ready', 'Redis was never full')],
+    needs: [
+      expected.refusesAs('not-ready', { en: 'Redis was never full', zh: 'Redis 一直没有满' }),
+    ],
   },
 );
 

@@ -8,7 +8,7 @@ import { type Durability, durabilities } from '../../service/config.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import { restartServer, stopWorkers } from '../faults/process.ts';
 import { cutPower } from '../faults/redis.ts';
-import type { Judged, Table } from '../stage/result.ts';
+import { type Judged, ofName, type Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
@@ -98,7 +98,7 @@ const shapeOf = ({ durability, loss }: DurabilityCell): ServiceShape => ({
   settings: { ORDER_DURABILITY: durability },
 });
 
-type LossRow = Outage & DurabilityCell;
+type LossRow = Outage & DurabilityCell & { readonly name: string };
 
 /** The workers are away meanwhile, so that every accepted order is in Redis only. */
 export const lossOf = (cell: DurabilityCell): LossRow => ({
@@ -108,7 +108,10 @@ export const lossOf = (cell: DurabilityCell): LossRow => ({
     expected.soldAgainWithin(waitMs),
     (seen) => {
       const ms = withoutSalesMs(seen);
-      return unless(ms <= resumeWithinMs, `${ms / 1_000} s without a sale`);
+      return unless(ms <= resumeWithinMs, {
+        en: `${ms / 1_000} s without a sale`,
+        zh: `${ms / 1_000} 秒没有成交`,
+      });
     },
   ],
   play: async (scene) => {
@@ -130,9 +133,15 @@ const losesAsClaimed =
   ({ atRisk = 0 }, facts) => {
     const lost = unrecordedOrders(facts).length;
     if (claim === 'none')
-      return unless(lost === 0, `${lost} accepted orders were lost, and none may be`);
+      return unless(lost === 0, {
+        en: `${lost} accepted orders were lost, and none may be`,
+        zh: `丢了 ${lost} 个已受理的订单，一个也不该丢`,
+      });
     const isEnough = claim === 'may' || lost >= Math.max(1, atRisk);
-    return unless(isEnough, `${atRisk} orders were at risk, and ${lost} were lost`);
+    return unless(isEnough, {
+      en: `${atRisk} orders were at risk, and ${lost} were lost`,
+      zh: `${atRisk} 个订单有丢失的风险，丢了 ${lost} 个`,
+    });
   };
 
 type LossPlay = (scene: Scene, cell: DurabilityCell) => Promise<number>;
@@ -183,7 +192,12 @@ export function judgeLosses(loads: readonly PlayedOutages<LossRow>[]): Judged {
   });
   const broken = all
     .filter(({ lost, shown }) => lost > 0 !== shown.length > 0)
-    .map(({ name, lost }) => `${name}: ${lost} orders were lost, and the audit says otherwise`);
+    .map(({ name, lost }) =>
+      ofName(name, {
+        en: `${lost} orders were lost, and the audit says otherwise`,
+        zh: `丢了 ${lost} 个订单，审计却不这么说`,
+      }),
+    );
   const survived = loads.flatMap(({ seen, facts }) => seen.map((each) => survivalOf(each, facts)));
   return {
     ...judgeOutages(loads, { audits, judged: unclaimed, broken }),
@@ -235,11 +249,25 @@ const survivalOf = (seen: SeenOutage<LossRow>, facts: Facts): readonly string[] 
 };
 
 const survivalTable = (rows: Table['rows']): Table => ({
-  title: 'What accepted orders survive',
+  title: { en: 'What accepted orders survive', zh: '已受理的订单扛得住什么' },
   legend: {
     lost: { en: 'of the accepted: MySQL never had them', zh: '接受的订单中，MySQL 从来没有的' },
     'no sale s': { en: 'the longest time without a sale', zh: '最长多久没有成交' },
   },
-  head: ['durability', 'fault', 'accepted', 'lost', 'unknown', 'no sale s', 'calm p50 ms'],
+  head: [
+    ...[
+      { en: 'durability', zh: '持久化' },
+      { en: 'fault', zh: '故障' },
+    ],
+    ...[
+      { en: 'accepted', zh: '受理' },
+      { en: 'lost', zh: '丢失' },
+      { en: 'unknown', zh: '未知' },
+    ],
+    ...[
+      { en: 'no sale s', zh: '停卖 s' },
+      { en: 'calm p50 ms', zh: '平静时 p50 ms' },
+    ],
+  ],
   rows,
 });

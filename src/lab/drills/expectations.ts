@@ -2,7 +2,10 @@
  * How an outage must look: each expectation says what is wrong with what was seen of it. A drill
  * names its expectations in the row of an outage. Pure.
  */
+
 import type { Facts } from '../../service/audit/facts.ts';
+import type { Bilingual } from '../../texts/texts.ts';
+import { ofName, type Text } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import {
   type AuditedFinding,
@@ -12,8 +15,9 @@ import {
   judgeAudits,
   type SaleAudit,
   unrecordedOrders,
+  voucherName,
 } from './audited.ts';
-import { type Phase, phaseOf } from './phases.ts';
+import { type Phase, phaseNames, phaseOf } from './phases.ts';
 import {
   answeredAt,
   firstAfterMs,
@@ -59,14 +63,14 @@ export interface Timeline {
 }
 
 /** @returns what is wrong; null when it is as expected. */
-export type Expectation = (seen: Timeline, facts: Facts) => string | null;
+export type Expectation = (seen: Timeline, facts: Facts) => Bilingual | null;
 
 /** What a row says of an outage. */
 export interface ExpectedOutage {
   /** For people. */
-  readonly name: string;
+  readonly name: Text;
   /** Its name beside that of the rung. */
-  readonly phase?: string;
+  readonly phase?: Text;
   readonly expects: readonly Expectation[];
   /** Without these the outage has shown nothing, and the verdict is `unknown`. */
   readonly needs?: readonly Expectation[];
@@ -81,7 +85,7 @@ export type SeenOutage<Row extends ExpectedOutage = ExpectedOutage> = Timeline &
 export interface PlayedOutages<Row extends ExpectedOutage = ExpectedOutage> {
   readonly seen: readonly SeenOutage<Row>[];
   /** One sentence, when an outage did not come to its end; those after it were not played. */
-  readonly unfinished: readonly string[];
+  readonly unfinished: readonly Bilingual[];
   readonly facts: Facts;
 }
 
@@ -129,39 +133,61 @@ export function resumedAfterMs({
 const afterMs = (since: bigint, at: bigint | null): number | null =>
   at === null ? null : msBetween(since, at);
 
-function late(what: string, ms: number | null, limitMs: number): string | null {
-  if (ms === null) return `never ${what}`;
-  return unless(ms <= limitMs, `${what} after ${ms} ms, the limit is ${limitMs} ms`);
+function late({ en, zh }: Bilingual, ms: number | null, limitMs: number): Bilingual | null {
+  if (ms === null) return { en: `never ${en}`, zh: `一直没有${zh}` };
+  return unless(ms <= limitMs, {
+    en: `${en} after ${ms} ms, the limit is ${limitMs} ms`,
+    zh: `${ms} ms 后才${zh}，上限 ${limitMs} ms`,
+  });
 }
 
-export const unless = (isRight: boolean, wrong: string): string | null => (isRight ? null : wrong);
+export const unless = (isRight: boolean, wrong: Bilingual): Bilingual | null =>
+  isRight ? null : wrong;
 
-const codesText = (codes: readonly (number | null)[]): string =>
-  codes.map((code) => code ?? 'a signal').join(', ') || 'none';
+const codesText = (codes: readonly (number | null)[]): Bilingual => ({
+  en: codes.map((code) => code ?? 'a signal').join(', ') || 'none',
+  zh: codes.map((code) => code ?? '信号').join('，') || '无',
+});
 
 /** Of one outage. */
 export const expected = {
   boughtBefore: ({ tries, calmFrom, brokenAt }: Timeline) =>
-    unless(countSales(sentBetween(tries, calmFrom, brokenAt)) > 0, 'nobody bought before'),
+    unless(countSales(sentBetween(tries, calmFrom, brokenAt)) > 0, {
+      en: 'nobody bought before',
+      zh: '之前没有人买到',
+    }),
   sellsOn: (seen: Timeline) => {
     const [asked, sold] = [meanwhile(seen).length, countSales(meanwhile(seen))];
-    return unless(sold * 2 >= asked, `sold ${sold} in ${asked} attempts meanwhile`);
+    return unless(sold * 2 >= asked, {
+      en: `sold ${sold} in ${asked} attempts meanwhile`,
+      zh: `期间 ${asked} 次请求只卖出 ${sold} 张`,
+    });
   },
   sellsNothing: (seen: Timeline) => {
     const sold = countSales(meanwhile(seen));
-    return unless(sold === 0, `sold ${sold}, and should sell nothing`);
+    return unless(sold === 0, {
+      en: `sold ${sold}, and should sell nothing`,
+      zh: `不该成交，却卖出 ${sold} 张`,
+    });
   },
-  triedMeanwhile: (seen: Timeline) => unless(meanwhile(seen).length > 0, 'nobody tried meanwhile'),
+  triedMeanwhile: (seen: Timeline) =>
+    unless(meanwhile(seen).length > 0, { en: 'nobody tried meanwhile', zh: '期间没有人下单' }),
   soldAgainWithin: (limitMs: number) => (seen: Timeline) =>
-    late('sold again', resumedAfterMs(seen), limitMs),
+    late({ en: 'sold again', zh: '恢复成交' }, resumedAfterMs(seen), limitMs),
   noLocksLeft: ({ leftLocks }: Timeline) =>
-    unless(!leftLocks, `locks left that nobody holds: ${leftLocks}`),
+    unless(!leftLocks, {
+      en: `locks left that nobody holds: ${leftLocks}`,
+      zh: `残留的、没有人持有的锁：${leftLocks}`,
+    }),
   /** From the calm before it to the calm after it. */
   withoutSalesFor: (limitMs: number) => (seen: Timeline) => {
     const ms = withoutSalesMs(seen);
-    return unless(ms <= limitMs, `no sale for ${ms} ms, the limit is ${limitMs} ms`);
+    return unless(ms <= limitMs, {
+      en: `no sale for ${ms} ms, the limit is ${limitMs} ms`,
+      zh: `${ms} ms 没有成交，上限 ${limitMs} ms`,
+    });
   },
-  refusesAs: (reason: string, otherwise: string) => (seen: Timeline) =>
+  refusesAs: (reason: string, otherwise: Bilingual) => (seen: Timeline) =>
     unless(
       meanwhile(seen).some((each) => each.reason === reason),
       otherwise,
@@ -169,27 +195,47 @@ export const expected = {
   ordersWait: (seen: Timeline) => {
     const { waitingMost: most } = seen;
     const sold = countSales(meanwhile(seen));
-    return unless(most * 2 >= sold, `${sold} were sold, and at most ${most} orders waited`);
+    return unless(most * 2 >= sold, {
+      en: `${sold} were sold, and at most ${most} orders waited`,
+      zh: `卖出 ${sold} 张，排队的订单最多 ${most} 个`,
+    });
   },
   recordedWithin: (limitMs: number) => (seen: Timeline) =>
-    late('recorded', afterMs(seen.mendedAt, seen.recordedAt), limitMs),
+    late({ en: 'recorded', zh: '全部入库' }, afterMs(seen.mendedAt, seen.recordedAt), limitMs),
   /** The first order that was sent after the outage. */
   recordsAgainWithin: (limitMs: number) => (seen: Timeline) =>
-    late('recorded again', afterMs(seen.mendedAt, seen.nextRecordedAt), limitMs),
+    late(
+      { en: 'recorded again', zh: '恢复入库' },
+      afterMs(seen.mendedAt, seen.nextRecordedAt),
+      limitMs,
+    ),
   readyzSays: (sign: string) => (seen: Timeline) =>
-    unless(looksThatSay(seen, sign) > 0, `/readyz never said so: ${sign}`),
-  turnsUnready: (seen: Timeline) => unless(notReady(seen) > 0, '/readyz stayed ready'),
+    unless(looksThatSay(seen, sign) > 0, {
+      en: `/readyz never said so: ${sign}`,
+      zh: `/readyz 一直没有说明：${sign}`,
+    }),
+  turnsUnready: (seen: Timeline) =>
+    unless(notReady(seen) > 0, { en: '/readyz stayed ready', zh: '/readyz 一直是就绪' }),
   /** A slow machine may miss the time limit of an answer now and then. */
   staysReady: (seen: Timeline) =>
-    unless(notReady(seen) * 2 <= seen.looks.length, '/readyz was not ready'),
+    unless(notReady(seen) * 2 <= seen.looks.length, {
+      en: '/readyz was not ready',
+      zh: '/readyz 不是就绪',
+    }),
   readyAtItsEnd: ({ looks }: Timeline) =>
-    unless(looks.at(-1)?.isReady !== false, 'not ready at its end'),
+    unless(looks.at(-1)?.isReady !== false, {
+      en: 'not ready at its end',
+      zh: '结束时没有就绪',
+    }),
   /** Of processes that must end, and no other may. */
   exitCodes:
     (...codes: readonly number[]) =>
     ({ exitCodes }: Timeline) => {
-      const text = codesText(exitCodes);
-      return unless(text === codesText(codes), `exit codes of ended processes: ${text}`);
+      const { en, zh } = codesText(exitCodes);
+      return unless(en === codesText(codes).en, {
+        en: `exit codes of ended processes: ${en}`,
+        zh: `退出的进程的退出码：${zh}`,
+      });
     },
 } as const;
 
@@ -202,15 +248,19 @@ export const outagePhase = (rung: string, seen: PhasedOutage, from: bigint, to: 
 
 /** Before, during and after. */
 export const phasesAround = (rung: string, seen: PhasedOutage): Phase[] => [
-  phaseOf(rung, 'before', sentBetween(seen.tries, seen.calmFrom, seen.brokenAt)),
+  phaseOf(rung, phaseNames.before, sentBetween(seen.tries, seen.calmFrom, seen.brokenAt)),
   outagePhase(rung, seen, seen.downFrom, seen.downUntil),
-  phaseOf(rung, 'after', sentBetween(seen.tries, seen.mendedAt, seen.until)),
+  phaseOf(rung, phaseNames.after, sentBetween(seen.tries, seen.mendedAt, seen.until)),
 ];
 
-export const wrongIn = (seen: SeenOutage, wanted: readonly Expectation[], facts: Facts): string[] =>
+export const wrongIn = (
+  seen: SeenOutage,
+  wanted: readonly Expectation[],
+  facts: Facts,
+): Bilingual[] =>
   wanted
     .flatMap((expectation) => expectation(seen, facts) ?? [])
-    .map((text) => `${seen.row.name}: ${text}`);
+    .map((text) => ofName(seen.row.name, text));
 
 interface JudgedBy<Row extends ExpectedOutage> {
   /** Of the facts of the loads, for a caller that has made them. */
@@ -218,7 +268,7 @@ interface JudgedBy<Row extends ExpectedOutage> {
   /** The findings of an audit that count. */
   readonly judged?: (audited: SaleAudit, load: PlayedOutages<Row>) => readonly AuditedFinding[];
   /** What else is wrong. */
-  readonly broken?: readonly string[];
+  readonly broken?: readonly Bilingual[];
 }
 
 /**
@@ -260,9 +310,12 @@ export const deadLettered = ({ mysql }: Facts): number =>
   mysql.orders.filter(({ status }) => status === 'failed').length;
 
 /** Every store answers by then, so an order that is still queued is passed over by the workers. */
-function wrongOrders(facts: Facts): string[] {
+function wrongOrders(facts: Facts): Bilingual[] {
   return countTexts([
-    [unrecordedOrders(facts).length, 'accepted orders are not recorded'],
-    [deadLettered(facts), 'orders were dead-lettered'],
-  ]).map((text) => `voucher ${facts.voucherId}: ${text}`);
+    [
+      unrecordedOrders(facts).length,
+      { en: 'accepted orders are not recorded', zh: '没有入库的已受理订单' },
+    ],
+    [deadLettered(facts), { en: 'orders were dead-lettered', zh: '成了死信的订单' }],
+  ]).map((text) => ofName(voucherName(facts), text));
 }

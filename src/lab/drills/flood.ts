@@ -3,9 +3,10 @@
  * may have: first the list of vouchers, then vouchers that do not exist, then `/readyz`, then
  * purchases with a forged token.
  */
+import type { Bilingual } from '../../texts/texts.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import { sum } from '../stage/counts.ts';
-import type { Judged } from '../stage/result.ts';
+import { type Judged, type Text, textIn } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { deploymentLimits, flood, floodRequests } from '../workload/flood.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
@@ -50,13 +51,14 @@ async function floodAll(stage: Stage, eachMs: number): Promise<FloodResult[]> {
       .rest(eachMs)
       .then(() => isInTime(stage.until('a flood', withinMs, isFlood)))
       .finally(() => over.abort());
-    floods.push({ name: request.name, answers: await flooding });
+    const name = { en: request.name, zh: request.inChinese };
+    floods.push({ name, answers: await flooding });
   }
   return floods;
 }
 
 export interface FloodResult {
-  readonly name: string;
+  readonly name: Text;
   /** How many had each code, or status. */
   readonly answers: Readonly<Record<string, number>>;
 }
@@ -84,16 +86,33 @@ export function judgeFlood({ floods, ...sale }: FloodedSale): Judged {
     floodRefused: count((code) => code === limit),
     floodFailed: count((code) => !harmless.includes(code)),
   };
-  const broken = countTexts([[figures.floodFailed, 'requests of the flood failed']]);
+  const broken = countTexts([
+    [figures.floodFailed, { en: 'requests of the flood failed', zh: '涌进来的请求里失败的' }],
+  ]);
   return judgeUnderFire(allOf([sale]), { broken, missing: floods.flatMap(missing), figures });
 }
 
 /** Fewer than the limit lets through in a second would be no flood. */
 const answersMin = 600;
 
-function missing({ name, answers }: FloodResult): string[] {
+function missing({ name, answers }: FloodResult): Bilingual[] {
   const all = sum(Object.values(answers));
-  if (all < answersMin) return [`a flood of ${name} had ${all} answers only`];
   const isRefused = answers['not-found'] !== undefined || (answers[limit] ?? 0) > 0;
-  return textsWhere([[!isRefused, `nginx refused nothing of a flood of ${name}`]]);
+  const isFlood = all >= answersMin;
+  return textsWhere([
+    [
+      !isFlood,
+      {
+        en: `a flood of ${textIn('en', name)} had ${all} answers only`,
+        zh: `涌进来的请求（${textIn('zh', name)}）只有 ${all} 个响应`,
+      },
+    ],
+    [
+      isFlood && !isRefused,
+      {
+        en: `nginx refused nothing of a flood of ${textIn('en', name)}`,
+        zh: `涌进来的请求（${textIn('zh', name)}），nginx 一个也没有拒绝`,
+      },
+    ],
+  ]);
 }

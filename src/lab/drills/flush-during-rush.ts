@@ -53,35 +53,52 @@ export const flushDuringRush: Drill = {
 };
 
 export const flush: Outage = {
-  ...{ name: 'flush', loses: true },
+  ...{ name: { en: 'flush', zh: '清空 Redis' }, loses: true },
   expects: [
     expected.sellsNothing,
     ({ downFrom }, facts) => {
       const late = salesSince(lostSales(facts), downFrom).length;
-      return unless(late === 0, `${late} orders are lost that were accepted after it`);
+      return unless(late === 0, {
+        en: `${late} orders are lost that were accepted after it`,
+        zh: `清空之后受理的订单，丢了 ${late} 个`,
+      });
     },
   ],
   needs: [
     ({ tries, brokenAt }, facts) => {
       const before = tries.filter((each) => isSale(each) && answeredAt(each) < brokenAt);
       const isRecorded = before.length > lostSales(facts).length;
-      return unless(isRecorded, 'no order was recorded before it');
+      return unless(isRecorded, {
+        en: 'no order was recorded before it',
+        zh: '清空之前没有订单入库',
+      });
     },
-    (_, facts) => unless(lostSales(facts).length > 0, 'no accepted order was in Redis alone'),
-    (seen) => unless(refusals(seen) > 0, 'nobody bought while Redis was rebuilt'),
+    (_, facts) =>
+      unless(lostSales(facts).length > 0, {
+        en: 'no accepted order was in Redis alone',
+        zh: '没有已受理的订单只在 Redis 里',
+      }),
+    (seen) =>
+      unless(refusals(seen) > 0, {
+        en: 'nobody bought while Redis was rebuilt',
+        zh: '重建期间没有人下单',
+      }),
     expected.soldAgainWithin(withinMs),
     (_, facts) =>
-      unless(confirmed(facts).length >= facts.initialStock, 'the voucher is not sold out'),
+      unless(confirmed(facts).length >= facts.initialStock, {
+        en: 'the voucher is not sold out',
+        zh: '券没有卖完',
+      }),
   ],
   play: loseAndRebuild,
 };
 
-/** The workers are stopped before the flush, so that some accepted orders are not recorded yet. */
 const rebuildSteps: Readonly<Record<RebuildStep, string>> = {
   ...{ frozen: '已停卖', alone: '换了数据版本', read: '读取完毕', restored: '数据已恢复' },
   open: '重新开卖',
 };
 
+/** The workers are stopped before the flush, so that some accepted orders are not recorded yet. */
 async function loseAndRebuild({ stage, voucherId, soldSince }: Scene) {
   const sold = (count: number, since: bigint) =>
     stage.until('the sales', withinMs, () => soldSince(since) >= count);
@@ -112,10 +129,15 @@ export function judgeFlush(played: PlayedOutages, isConsistent: boolean): Judged
   const { facts, seen } = played;
   const lost = lostSales(facts);
   const orders = confirmed(facts).length;
-  const isEnd = isConsistent ? [] : ['Redis and MySQL do not agree in the end'];
+  const isEnd = isConsistent
+    ? []
+    : [{ en: 'Redis and MySQL do not agree in the end', zh: '最后 Redis 和 MySQL 对不上' }];
   const audits = [{ facts, audit: audit(withoutLost(facts)) }];
   const ms = seen.map(({ brokenAt, downFrom }) => msBetween(brokenAt, downFrom)).join();
-  const claimed = `${lost.length} accepted orders were in Redis alone when it lost its keys, within ${ms} ms; they are lost, and their units were sold again`;
+  const claimed = {
+    en: `${lost.length} accepted orders were in Redis alone when it lost its keys, within ${ms} ms; they are lost, and their units were sold again`,
+    zh: `Redis 在 ${ms} ms 内丢失 key 时，有 ${lost.length} 个已受理的订单只在 Redis 里；它们丢了，库存重新卖出`,
+  };
   return {
     ...judgeOutages([played], { audits, broken: isEnd }),
     figures: {

@@ -4,10 +4,12 @@
  * paused while it borrows, and every instance is killed. Then the other users come, and instances
  * go on dying.
  */
+
 import {
   type StockOfBuckets,
   stockOfBuckets,
 } from '../../service/inventory/shared/bucket-stock.ts';
+import type { Bilingual } from '../../texts/texts.ts';
 import { instanceNames } from '../environment/servers/service.ts';
 import { killServer } from '../faults/process.ts';
 import { sum } from '../stage/counts.ts';
@@ -132,9 +134,21 @@ export interface HotSale extends Sale {
 export function judgeHotVoucher(sales: readonly HotSale[]): Judged {
   const figures = bucketFigures(sales);
   const broken = countTexts([
-    [figures.oversold, 'units were sold that did not exist'],
-    [figures.stranded, 'units were stranded, and users were told "sold out"'],
-    [figures.soldOutWrongly, 'users were told "sold out" while a bucket had some'],
+    [figures.oversold, { en: 'units were sold that did not exist', zh: '卖出了不存在的库存' }],
+    [
+      figures.stranded,
+      {
+        en: 'units were stranded, and users were told "sold out"',
+        zh: '库存滞留，用户却被告知“售罄”',
+      },
+    ],
+    [
+      figures.soldOutWrongly,
+      {
+        en: 'users were told "sold out" while a bucket had some',
+        zh: '还有分桶有库存，却被告知“售罄”的用户',
+      },
+    ],
   ]);
   return {
     ...judgeUnderFire(allOf(sales), { broken, missing: missing(sales), figures }),
@@ -186,11 +200,19 @@ function strandedWithoutLending({ facts, demands }: EndOfStock): number {
 }
 
 /** Without these, nothing could have gone wrong. */
-function missing(sales: readonly HotSale[]): string[] {
+function missing(sales: readonly HotSale[]): Bilingual[] {
   const uncut = sales.filter(({ isCut }) => !isCut).length;
   const unsold = sales.filter(({ tries }) => !tries.some(isFor('sold-out'))).length;
   return [
-    ...textsWhere([[uncut > 0, `in ${uncut} sales no transfer was cut`]]),
-    ...countTexts([[unsold, 'vouchers did not sell out']]),
+    ...textsWhere([
+      [
+        uncut > 0,
+        {
+          en: `in ${uncut} sales no transfer was cut`,
+          zh: `有 ${uncut} 场秒杀，没有调拨被打断`,
+        },
+      ],
+    ]),
+    ...countTexts([[unsold, { en: 'vouchers did not sell out', zh: '没有卖完的券' }]]),
   ];
 }

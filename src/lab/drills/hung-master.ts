@@ -2,11 +2,13 @@
  * One lock server stands still (SIGSTOP) while fifty requests of one user wait for one lock. A lock
  * that needs a majority sells on; one that needs every server refuses, in time.
  */
+
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
+import type { Bilingual } from '../../texts/texts.ts';
 import { defaultShape } from '../environment/lab.ts';
 import { pauseServer } from '../faults/process.ts';
-import type { Judged } from '../stage/result.ts';
+import { type Judged, ofName } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { auditAll, findingsOf, judgeAudits, textsWhere } from './audited.ts';
 import type { Drill } from './drill.ts';
@@ -95,6 +97,8 @@ function waitingIn({ history = [] }: Pick<Facts, 'history'>): number {
   return before.filter(({ event }) => event === 'requested').length - 1;
 }
 
+const crowdPhase = { en: '1 hung, 50 wait', zh: '1 台挂起，50 个在等' };
+
 function judge(crowds: readonly Crowd[], facts: readonly Facts[]): Judged {
   const audits = auditAll(facts);
   // Without `progress`: fifty requests contend for one lock, and a round of redlock may end with no
@@ -108,9 +112,7 @@ function judge(crowds: readonly Crowd[], facts: readonly Facts[]): Judged {
   return {
     ...judgeAudits(audits, wrong, findings),
     figures: Object.fromEntries(figures),
-    tables: [
-      phaseTable(crowds.map(({ rung, attempts }) => phaseOf(rung, '1 hung, 50 wait', attempts))),
-    ],
+    tables: [phaseTable(crowds.map(({ rung, attempts }) => phaseOf(rung, crowdPhase, attempts)))],
   };
 }
 
@@ -120,25 +122,63 @@ const slowestMs = (attempts: readonly Attempt[]): number =>
 const isAway = ({ reason }: Attempt): boolean => reason === 'lock-service-unavailable';
 
 /** Against the claim of the rung. */
-export function brokenIn({ rung, sells, attempts, after }: Crowd): string[] {
+export function brokenIn({ rung, sells, attempts, after }: Crowd): Bilingual[] {
   const sold = attempts.filter(isSale).length;
   const away = attempts.filter(isAway).length;
   const slowest = slowestMs(attempts);
   const last = after.at(-1);
   const all = attempts.length;
   return textsWhere([
-    [sells && sold !== 1, `${sold} of ${all} were accepted, not 1`],
-    [sells && away > 0, `${away} were refused although a majority answers`],
-    [!sells && sold > 0, `${sold} were accepted without every server`],
-    [!sells && sold === 0 && away < all, `only ${away} of ${all} learned that the lock is away`],
+    [
+      sells && sold !== 1,
+      {
+        en: `${sold} of ${all} were accepted, not 1`,
+        zh: `${all} 个里受理了 ${sold} 个，不是 1 个`,
+      },
+    ],
+    [
+      sells && away > 0,
+      {
+        en: `${away} were refused although a majority answers`,
+        zh: `多数服务器有响应，却拒绝了 ${away} 个`,
+      },
+    ],
+    [
+      !sells && sold > 0,
+      { en: `${sold} were accepted without every server`, zh: `缺一台服务器，却受理了 ${sold} 个` },
+    ],
+    [
+      !sells && sold === 0 && away < all,
+      {
+        en: `only ${away} of ${all} learned that the lock is away`,
+        zh: `${all} 个里只有 ${away} 个得知锁不可用`,
+      },
+    ],
     [
       !sells && slowest > refusedWithinMs,
-      `a refusal took ${slowest} ms, the limit is ${refusedWithinMs} ms`,
+      {
+        en: `a refusal took ${slowest} ms, the limit is ${refusedWithinMs} ms`,
+        zh: `有一次拒绝用了 ${slowest} ms，上限 ${refusedWithinMs} ms`,
+      },
     ],
-    [!last || !isSale(last), `nobody could buy afterwards (${last?.reason})`],
-  ]).map((text) => `${rung}: ${text}`);
+    [
+      !last || !isSale(last),
+      {
+        en: `nobody could buy afterwards (${last?.reason})`,
+        zh: `之后没有人能买到（${last?.reason}）`,
+      },
+    ],
+  ]).map((text) => ofName(rung, text));
 }
 
 /** A crowd that did not wait shows nothing. */
-export const missingIn = ({ rung, sells, waiting }: Crowd): string[] =>
-  sells && waiting < crowd / 2 ? [`${rung}: only ${waiting} requests waited for the lock`] : [];
+export const missingIn = ({ rung, sells, waiting }: Crowd): Bilingual[] =>
+  textsWhere([
+    [
+      sells && waiting < crowd / 2,
+      {
+        en: `only ${waiting} requests waited for the lock`,
+        zh: `只有 ${waiting} 个请求在等锁`,
+      },
+    ],
+  ]).map((text) => ofName(rung, text));

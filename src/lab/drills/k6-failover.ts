@@ -3,17 +3,25 @@
  * verdict is that of k6's thresholds and that of the audit. It is no row of the outage: k6 ends by
  * itself, and says neither when an attempt was sent nor which order it became.
  */
+import type { Bilingual } from '../../texts/texts.ts';
 import { defaultShape } from '../environment/lab.ts';
 import type { Fault } from '../faults/fault.ts';
 import { killServer, pauseServer, stopServer } from '../faults/process.ts';
-import type { Judged } from '../stage/result.ts';
+import { type Judged, ofName, type Text } from '../stage/result.ts';
 import type { InjectedFault } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import type { K6Attempt, K6Run } from '../workload/k6.ts';
-import { auditAll, judgeAudits, type SaleAudit, textsWhere } from './audited.ts';
+import {
+  auditAll,
+  judgeAudits,
+  nobodyBought,
+  type SaleAudit,
+  textsWhere,
+  thereWasNo,
+} from './audited.ts';
 import type { Drill } from './drill.ts';
 import { duringK6, k6SecondsMax } from './k6-load.ts';
-import { type Phase, phaseOf, phaseTable } from './phases.ts';
+import { type Phase, phaseNames, phaseOf, phaseTable } from './phases.ts';
 import { playStorm, type StormFault } from './under-fire.ts';
 
 const rung = 'lua-stream';
@@ -74,14 +82,17 @@ export const missedFaults = (
   planned: readonly Pick<TimedFault, 'fault' | 'isAway'>[],
   attempts: readonly K6Attempt[],
   played: readonly InjectedFault[],
-): string[] =>
+): Bilingual[] =>
   planned.flatMap(({ fault: { name }, isAway = false }) => {
     const own = played.find((each) => each.name === name);
     const meanwhile = attempts.filter((each) => own && isWithin(each, own.at, own.healedAt));
     const isNoticed = meanwhile.some(({ outcome }) => outcome !== 'accepted');
     return textsWhere([
-      [!own, `there was no ${name}`],
-      [own !== undefined && isAway && !isNoticed, `nobody was refused during ${name}`],
+      [!own, thereWasNo(name)],
+      [
+        own !== undefined && isAway && !isNoticed,
+        { en: `nobody was refused during ${name}`, zh: `${name} 期间没有人被拒绝` },
+      ],
     ]);
   });
 
@@ -94,15 +105,15 @@ function isWithin({ answeredAt }: K6Attempt, from: bigint, to?: bigint): boolean
 /** By when the attempts were answered: before the first fault, during each, and after it. */
 function phasesOfFaults(attempts: readonly K6Attempt[], played: readonly InjectedFault[]): Phase[] {
   if (attempts.length === 0) return [];
-  const between = (phase: string, from: bigint, to: bigint | undefined) => {
+  const between = (phase: Text, from: bigint, to: bigint | undefined) => {
     const own = attempts.filter((each) => isWithin(each, from, to));
     return phaseOf(rung, phase, own);
   };
   return [
-    between('before', 0n, played[0]?.at),
+    between(phaseNames.before, 0n, played[0]?.at),
     ...played.flatMap(({ name, at, healedAt = at }, index) => [
       between(name, at, healedAt),
-      between('after', healedAt, played[index + 1]?.at),
+      between(phaseNames.after, healedAt, played[index + 1]?.at),
     ]),
   ];
 }
@@ -134,28 +145,40 @@ export function k6Figures({ summary }: K6Run) {
 export function judgeK6(
   run: K6Run,
   audits: readonly SaleAudit[],
-  missed: readonly string[],
+  missed: readonly Bilingual[],
 ): Judged {
   const figures = k6Figures(run);
   const marked = (mark: string) =>
     run.summary
       .split('\n')
       .filter((line) => line.startsWith(`  ${mark} `))
-      .map((line) => `k6: ${line.trim()}`);
+      .map((line) => ofName('k6', line.trim()));
   const [broken, missing] = [marked('✗'), marked('?')];
   if (run.exitCode === thresholdsFailed && broken.length + missing.length === 0)
-    missing.push('k6: a threshold was not met, and the summary does not say which');
+    missing.push({
+      en: 'k6: a threshold was not met, and the summary does not say which',
+      zh: 'k6：有一个阈值没有达到，小结里没有写是哪一个',
+    });
   missing.push(...doubtsAbout(run, missing.length > 0, audits.length > 0), ...missed);
   return { ...judgeAudits(audits, { broken, missing }), figures };
 }
 
-function doubtsAbout(run: K6Run, isDoubted: boolean, isAudited: boolean): string[] {
+function doubtsAbout(run: K6Run, isDoubted: boolean, isAudited: boolean): Bilingual[] {
   const { exitCode, errors } = run;
   const isExplained = exitCode === couldNotTell && isDoubted;
   if (exitCode !== 0 && exitCode !== thresholdsFailed && !isExplained)
     return [
-      `k6 ended with exit code ${exitCode ?? 'none'}: ${errors.trim().replaceAll(/\s+/g, ' ')}`,
+      ofName(
+        {
+          en: `k6 ended with exit code ${exitCode ?? 'none'}`,
+          zh: `k6 的退出码是 ${exitCode ?? '无'}`,
+        },
+        errors.trim().replaceAll(/\s+/g, ' '),
+      ),
     ];
-  if (!isAudited) return ['k6 named no voucher, so none was audited'];
-  return textsWhere([[k6Figures(run).accepted === 0, 'nobody bought']]);
+  if (!isAudited)
+    return [
+      { en: 'k6 named no voucher, so none was audited', zh: 'k6 没有写是哪张券，所以没有审计' },
+    ];
+  return textsWhere([[k6Figures(run).accepted === 0, nobodyBought]]);
 }

@@ -17,6 +17,7 @@ import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { createVoucher } from '../workload/sale.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
+import { thereWasNo } from './audited.ts';
 import type { Drill } from './drill.ts';
 import {
   judgeUnderFire,
@@ -114,6 +115,6 @@ export function judgeKillStorm(sale: Sale<readonly Facts[]>, kinds: readonly str
   const roles = ['redis-main', 'database', 'nginx', 'instance', 'worker'];
   const all = roles.flatMap((role) => verbs.map((verb) => `${verb} ${role}`));
   const missed = all.filter((kind) => !kinds.includes(kind));
-  const missing = missed.map((kind) => `there was no ${kind}`);
+  const missing = missed.map(thereWasNo);
   return { ...judgeUnderFire(sale, { missing }), faults: countBy(kinds) };
 }

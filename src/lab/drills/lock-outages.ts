@@ -106,7 +106,7 @@ export interface OutagePlan {
 export interface LockOutage extends Outage {
   readonly rung: RungName;
   /** `2 of 3 stopped` */
-  readonly phase: string;
+  readonly phase: Bilingual;
 }
 
 /** A rung without lock servers has none. */
@@ -149,16 +149,23 @@ export async function sellThrough(
   });
 }
 
+const awayWords: Readonly<Record<Away, string>> = { stopped: '停止', hung: '暂停', late: '变慢' };
+
 type Claims = Pick<LockLoad, 'rung' | 'partMs' | 'soldAgainWithinMs'>;
 
 export function lockOutage({ servers, away }: OutagePlan, claims: Claims): LockOutage {
   const { rung, partMs, soldAgainWithinMs } = claims;
   const service = lockServiceOf(rung);
-  const phase = `${servers.length} of ${service.servers.length} ${away}`;
-  const noRefusal = `no attempt was refused as ${unavailable}`;
+  const [some, all] = [servers.length, service.servers.length];
+  const phase = { en: `${some} of ${all} ${away}`, zh: `${some}/${all} 台${awayWords[away]}` };
+  const name = { en: `${rung}, ${phase.en}`, zh: `${rung}，${phase.zh}` };
+  const noRefusal = {
+    en: `no attempt was refused as ${unavailable}`,
+    zh: `没有一次请求以 ${unavailable} 被拒绝`,
+  };
   const { sellsOn, sellsNothing, refusesAs, soldAgainWithin, noLocksLeft } = expected;
   return {
-    ...{ rung, phase, name: `${rung}, ${phase}`, needs: [expected.triedMeanwhile] },
+    ...{ rung, phase, name, needs: [expected.triedMeanwhile] },
     expects: [
       ...(sellsWithout(service, servers.length)
         ? [sellsOn]
@@ -252,15 +259,18 @@ export function conclusionsOf(outages: readonly SeenOutage<LockOutage>[]): Bilin
     const [sold, not] = [told(true), told(false)];
     return {
       en: `${rung} ${[
-        ...(sold.length > 0 ? [`sold on with ${sold.join(', ')}`] : []),
-        ...(not.length > 0 ? [`sold nothing with ${not.join(', ')}`] : []),
+        ...(sold.length > 0 ? [`sold on with ${inEnglish(sold)}`] : []),
+        ...(not.length > 0 ? [`sold nothing with ${inEnglish(not)}`] : []),
         ms === null ? 'it did not sell again after each of them' : `it sold again within ${ms} ms`,
       ].join('; ')}.`,
       zh: `${rung}：${[
-        ...(sold.length > 0 ? [`${sold.join('、')} 时继续成交`] : []),
-        ...(not.length > 0 ? [`${not.join('、')} 时没有成交`] : []),
+        ...(sold.length > 0 ? [`${inChinese(sold)} 时继续成交`] : []),
+        ...(not.length > 0 ? [`${inChinese(not)} 时没有成交`] : []),
         ms === null ? '之后没有全部恢复' : `修复后 ${ms} ms 内恢复成交`,
       ].join('；')}。`,
     };
   });
 }
+
+const inEnglish = (phases: readonly Bilingual[]) => phases.map(({ en }) => en).join(', ');
+const inChinese = (phases: readonly Bilingual[]) => phases.map(({ zh }) => zh).join('、');

@@ -31,15 +31,22 @@ export const lockStormDrill: Drill = {
 export function judgedStorm(storm: Judgement): Judged {
   const { violations, sections, allowedOverlaps, lostUpdates, lostLeases, grants } = storm;
   const isTooQuiet = sections < sectionsMin;
-  const tooQuiet = `${sections} sections only, of at least ${sectionsMin}`;
+  const tooQuiet = {
+    en: `${sections} sections only, of at least ${sectionsMin}`,
+    zh: `临界区只进入了 ${sections} 次，至少要 ${sectionsMin} 次`,
+  };
+  const broken = violations.map((text) => ({ en: text, zh: text }));
   return {
     verdict: violations.length > 0 ? 'violated' : isTooQuiet ? 'unknown' : 'held',
-    reasons: isTooQuiet ? [...violations, tooQuiet] : violations,
+    reasons: isTooQuiet ? [...broken, tooQuiet] : broken,
     figures: { sections, allowedOverlaps, lostUpdates, lostLeases },
     tables: [
       {
-        title: 'Who was granted a lock, of those who asked',
-        head: ['process, key and way to ask', 'granted'],
+        title: { en: 'Who was granted a lock, of those who asked', zh: '申请锁的都有谁，谁拿到了' },
+        head: [
+          { en: 'process, key and way to ask', zh: '进程、key 和申请方式' },
+          { en: 'granted', zh: '拿到' },
+        ],
         rows: Object.entries(grants),
       },
     ],

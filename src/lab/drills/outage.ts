@@ -12,6 +12,7 @@ import { findRecorded } from '../../service/orders/record-orders.ts';
 import type { Lab } from '../environment/lab.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
+import { ofName } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { planPurchases, type Try } from '../workload/steady-purchases.ts';
 import type { ExpectedOutage, Look, PlayedOutages, SeenOutage, Timeline } from './expectations.ts';
@@ -105,7 +106,7 @@ export async function playInOrder<Row extends ExpectedOutage>(
       seen.push(await play(row));
     } catch (error) {
       if (!isServiceError(error, 'DEADLINE_PASSED')) throw error;
-      return { seen, unfinished: [`${row.name}: ${error.message}`] };
+      return { seen, unfinished: [ofName(row.name, error.message)] };
     }
   }
   return { seen, unfinished: [] };

@@ -3,13 +3,15 @@
  * ORDER_DURABILITY=replica the operator is not told that it is done, and it is done again on the
  * new master. With a weaker one it is lost: then `reconcile` says so, and a repair brings it back.
  */
+
 import type { Durability } from '../../service/config.ts';
 import { changesOf } from '../../service/orders/change-journal.ts';
 import { reconcile } from '../../service/orders/reconcile/reconcile.ts';
 import { repair } from '../../service/orders/reconcile/repair.ts';
+import type { Bilingual } from '../../texts/texts.ts';
 import { hasAllOf } from '../environment/replication.ts';
 import { sum } from '../stage/counts.ts';
-import type { Judged } from '../stage/result.ts';
+import { type Judged, ofName } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { changeOnce } from '../workload/sale.ts';
 import { auditAll, judgeAudits, textsWhere } from './audited.ts';
@@ -110,41 +112,76 @@ async function finalReason(stage: Stage, voucherId: string, user: number): Promi
   return last;
 }
 
-const nameOf = ({ durability, rung }: Cell): string => `${durability}, ${rung}`;
+const nameOf = ({ durability, rung }: Cell): Bilingual => ({
+  en: `${durability}, ${rung}`,
+  zh: `${durability}，${rung}`,
+});
 
-function violations(failover: Failover): string[] {
+function violations(failover: Failover): Bilingual[] {
   const { durability, status, soldAfter, isFound, isPaused, state } = failover;
   const keeps = durability === 'replica';
   return textsWhere([
-    [keeps && status === 200, 'the operator was told "done", and no replica had the pause'],
-    [keeps && soldAfter > 0, `${soldAfter} were sold after it was done`],
-    [!keeps && soldAfter > 0 && !isFound, 'reconcile did not say that the change is lost'],
-    [!isPaused, 'the sale was never paused again'],
-    [state !== 'done', `the journal says ${state}`],
-  ]).map((text) => `${nameOf(failover)}: ${text}`);
+    [
+      keeps && status === 200,
+      {
+        en: 'the operator was told "done", and no replica had the pause',
+        zh: '运营人员得到“已完成”，却没有副本收到暂停',
+      },
+    ],
+    [
+      keeps && soldAfter > 0,
+      { en: `${soldAfter} were sold after it was done`, zh: `完成之后还卖出 ${soldAfter} 张` },
+    ],
+    [
+      !keeps && soldAfter > 0 && !isFound,
+      { en: 'reconcile did not say that the change is lost', zh: 'reconcile 没有报告修改丢失' },
+    ],
+    [!isPaused, { en: 'the sale was never paused again', zh: '秒杀没有重新暂停' }],
+    [state !== 'done', { en: `the journal says ${state}`, zh: `修改日志里是 ${state}` }],
+  ]).map((text) => ofName(nameOf(failover), text));
 }
 
 /** Otherwise nothing was lost, and nothing was proven. */
-function missing(failover: Failover): string[] {
+function missing(failover: Failover): Bilingual[] {
   const { durability, status, soldAfter } = failover;
   if (durability === 'replica') return [];
   return textsWhere([
-    [status !== 200, `the operator was answered ${status}`],
-    [status === 200 && soldAfter === 0, 'the failover did not lose the pause'],
-  ]).map((text) => `${nameOf(failover)}: ${text}`);
+    [
+      status !== 200,
+      { en: `the operator was answered ${status}`, zh: `运营人员得到的响应是 ${status}` },
+    ],
+    [
+      status === 200 && soldAfter === 0,
+      { en: 'the failover did not lose the pause', zh: '主从切换没有丢掉暂停' },
+    ],
+  ]).map((text) => ofName(nameOf(failover), text));
 }
 
+const title = {
+  en: 'A pause, and a failover that may lose it',
+  zh: '暂停，和可能丢掉它的主从切换',
+};
 const legend = {
   PATCH: { en: 'what the operator who paused was answered', zh: '暂停秒杀的运营人员得到的响应' },
   found: { en: 'reconcile said that the pause is lost', zh: 'reconcile 报告了暂停丢失' },
 } as const;
 
+const yesOrNo = (isSo: boolean): Bilingual =>
+  isSo ? { en: 'yes', zh: '是' } : { en: 'NO', zh: '否！' };
+
 function tableOf(failovers: readonly Failover[]): Pick<Judged, 'figures' | 'tables'> {
   const rows = failovers.map((each) => [
     ...[each.durability, each.rung, String(each.status), String(each.soldAfter)],
-    ...[each.soldAfter > 0 ? (each.isFound ? 'yes' : 'NO') : '–', each.isPaused ? 'yes' : 'NO'],
+    ...[each.soldAfter > 0 ? yesOrNo(each.isFound) : '–', yesOrNo(each.isPaused)],
   ]);
-  const head = ['durability', 'rung', 'PATCH', 'sold after', 'found', 'paused at the end'];
+  const head = [
+    ...[{ en: 'durability', zh: '持久化' }, { en: 'rung', zh: '方案' }, 'PATCH'],
+    ...[
+      { en: 'sold after', zh: '之后卖出' },
+      { en: 'found', zh: '对账发现' },
+    ],
+    { en: 'paused at the end', zh: '最后已暂停' },
+  ];
   const toldDone = failovers.filter(({ status }) => status === 200).length;
   return {
     figures: {
@@ -152,6 +189,6 @@ function tableOf(failovers: readonly Failover[]): Pick<Judged, 'figures' | 'tabl
       toldDone,
       soldAfterPause: sum(failovers.map(({ soldAfter }) => soldAfter)),
     },
-    tables: [{ title: 'A pause, and a failover that may lose it', legend, head, rows }],
+    tables: [{ title, legend, head, rows }],
   };
 }

@@ -1,14 +1,14 @@
 /** What clients saw in each part of a drill: rows of a table. Pure. */
 import { countBy, sum } from '../stage/counts.ts';
 import type { BuyerAnswer } from '../stage/events.ts';
-import type { Table } from '../stage/result.ts';
+import type { Table, Text } from '../stage/result.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import { isSale } from './try-times.ts';
 
 export interface Phase {
   readonly rung: string;
   /** For people: `before`, `2 of 3 stopped`. */
-  readonly phase: string;
+  readonly phase: Text;
   readonly accepted: number;
   readonly refusedBecause: Readonly<Record<string, number>>;
   readonly unknown: number;
@@ -19,7 +19,12 @@ export interface Phase {
   readonly resumedAfterMs?: number | null;
 }
 
-export function phaseOf(rung: string, phase: string, tries: readonly BuyerAnswer[]): Phase {
+export const phaseNames = {
+  before: { en: 'before', zh: '之前' },
+  after: { en: 'after', zh: '之后' },
+} as const;
+
+export function phaseOf(rung: string, phase: Text, tries: readonly BuyerAnswer[]): Phase {
   const refused = tries.filter(({ outcome }) => outcome === 'refused');
   return {
     rung,
@@ -33,9 +38,20 @@ export function phaseOf(rung: string, phase: string, tries: readonly BuyerAnswer
 
 /** @param by when an attempt belongs to a phase */
 export const phaseTable = (phases: readonly Phase[], by: keyof typeof counted = 'sent'): Table => ({
-  title: 'Phases',
+  title: { en: 'Phases', zh: '各个阶段' },
   legend: { sold: counted[by], ...legend },
-  head: ['rung', 'phase', 'sold', 'refused', 'away', '?', 'p99 ms', 'no sale ms', 'back ms'],
+  head: [
+    ...[
+      { en: 'rung', zh: '方案' },
+      { en: 'phase', zh: '阶段' },
+      { en: 'sold', zh: '成交' },
+    ],
+    ...[{ en: 'refused', zh: '拒绝' }, { en: 'away', zh: '锁不可用' }, '?', 'p99 ms'],
+    ...[
+      { en: 'no sale ms', zh: '停卖 ms' },
+      { en: 'back ms', zh: '恢复 ms' },
+    ],
+  ],
   rows: phases.map((each) => {
     const { rung, phase, accepted, refusedBecause, unknown, p99Ms } = each;
     const refused = sum(Object.values(refusedBecause));
@@ -46,7 +62,7 @@ export const phaseTable = (phases: readonly Phase[], by: keyof typeof counted = 
       { short: refused.toLocaleString('en-US'), full: refusals(refusedBecause) },
       ...[away, unknown].map((count) => count.toLocaleString('en-US')),
       ...[p99Ms, withoutSalesMs].map(String),
-      String(resumedAfterMs ?? 'never'),
+      resumedAfterMs === null ? { en: 'never', zh: '没有' } : String(resumedAfterMs),
     ];
   }),
 });

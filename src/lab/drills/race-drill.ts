@@ -9,13 +9,13 @@ import { confirmed, type Facts } from '../../service/audit/facts.ts';
 import { mysqlRefusals } from '../../service/audit/sections.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
-import { evidenceText } from '../../texts/evidence.ts';
-import type { Language } from '../../texts/texts.ts';
+import { evidenceTexts } from '../../texts/evidence.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import type { Lab } from '../environment/lab.ts';
 import { instanceNames, type ServiceShape } from '../environment/servers/service.ts';
 import { placeWords } from '../play/place-words.ts';
 import { playRace, type RaceUnderLoad, raceSettings } from '../play/play-race.ts';
-import { replayWhileTooSlow, verdictOn } from '../play/race-on.ts';
+import { raceOnRung, replayWhileTooSlow, verdictOn } from '../play/race-on.ts';
 import {
   firstLoadUser,
   lanesOnly,
@@ -26,10 +26,10 @@ import {
 import { type RaceName, type Schedule, schedules } from '../play/schedules.ts';
 import { sum } from '../stage/counts.ts';
 import { isMissed } from '../stage/place.ts';
-import { type Bilingual, evidenceIn, type Judged, joinedTexts } from '../stage/result.ts';
+import { type Bilingual, evidenceIn, type Judged, joinedTexts, ofName } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
-import { drillVerdict } from './audited.ts';
+import { drillVerdict, textsWhere } from './audited.ts';
 import type { Drill } from './drill.ts';
 import { type PhasedOutage, phasesAround } from './expectations.ts';
 import { phaseTable } from './phases.ts';
@@ -211,15 +211,15 @@ export interface PlayUnderLoad {
   readonly refusesWrite: boolean;
 }
 
-const nameOf = ({ played: { race, rung } }: PlayUnderLoad): string => `${race} on ${rung}`;
+const nameOf = ({ played: { race, rung } }: PlayUnderLoad): Bilingual => raceOnRung(race, rung);
 const scheduleOf = ({ played }: PlayUnderLoad): Schedule => schedules[played.race];
 const findingsOf = (play: PlayUnderLoad) => raceFindings(play.played.facts);
 
 export function playsVerdict(
   plays: readonly PlayUnderLoad[],
 ): Pick<Judged, 'verdict' | 'reasons' | 'asClaimed'> {
-  const sentences = (of: (play: PlayUnderLoad) => readonly string[]): string[] =>
-    plays.flatMap((play) => of(play).map((text) => `${nameOf(play)}: ${text}`));
+  const sentences = (of: (play: PlayUnderLoad) => readonly Bilingual[]): Bilingual[] =>
+    plays.flatMap((play) => of(play).map((text) => ofName(nameOf(play), text)));
   const reasons = { broken: sentences(broken), audited: [], missing: sentences(missing) };
   return {
     ...drillVerdict([], reasons),
@@ -228,18 +228,32 @@ export function playsVerdict(
 }
 
 /** Each turns the drill red. */
-function broken(play: PlayUnderLoad): string[] {
+function broken(play: PlayUnderLoad): Bilingual[] {
   const { played, load, refusesWrite } = play;
-  const { verdict, claim, asClaimed, evidence, isSlow } = played;
+  const { verdict, asClaimed, isSlow } = played;
   if (isSlow) return [];
-  const found: string[] = [];
+  const found: Bilingual[] = [];
   const other = unclaimed(rungNamed(played.rung), scheduleOf(play), findingsOf(play));
-  if (verdict !== 'unknown' && !asClaimed)
-    found.push(`${verdict}, and the ladder claims ${claim}${evidence && `; ${evidence}`}`);
-  else if (other !== null) found.push(evidenceText('en', other));
-  if (refusesWrite && refusals(played.facts) === 0) found.push('MySQL refused no write');
-  if (salesAfter(load).length === 0) found.push('no sale after it');
-  return found;
+  if (verdict !== 'unknown' && !asClaimed) found.push(notAsClaimed(played));
+  else if (other !== null) found.push(evidenceTexts(other));
+  return [
+    ...found,
+    ...textsWhere([
+      [
+        refusesWrite && refusals(played.facts) === 0,
+        { en: 'MySQL refused no write', zh: 'MySQL 没有拒绝写入' },
+      ],
+      [salesAfter(load).length === 0, { en: 'no sale after it', zh: '之后没有成交' }],
+    ]),
+  ];
+}
+
+function notAsClaimed({ verdict, claim, evidence, evidenceZh }: PlayedRace): Bilingual {
+  const { verdicts } = texts.zh;
+  return {
+    en: `${verdict}, and the ladder claims ${claim}${evidence && `; ${evidence}`}`,
+    zh: `${verdicts[verdict]}，预期是${verdicts[claim]}${evidenceZh && `；${evidenceZh}`}`,
+  };
 }
 
 function refusals(facts: Facts): number {
@@ -250,24 +264,38 @@ function refusals(facts: Facts): number {
 const unplayed = ['not-there', 'no-lock-there', 'recorded-anyway', 'slow'] as const;
 
 /** Each makes it undecided: without a fault, or without a load, a drill proves nothing. */
-function missing(play: PlayUnderLoad): string[] {
+function missing(play: PlayUnderLoad): Bilingual[] {
   const { played, load, faults } = play;
   const { tries, calmFrom, brokenAt, mendedAt } = load;
-  const found: string[] = [];
-  if (played.verdict === 'unknown') found.push(`unknown: ${played.evidence}`);
+  const found: Bilingual[] = [];
+  if (played.verdict === 'unknown')
+    found.push({ en: `unknown: ${played.evidence}`, zh: `未知：${evidenceIn('zh', played)}` });
   else if (played.steps.some(({ place }) => isMissed(place, ...unplayed)))
-    found.push('a step was not played');
+    found.push({ en: 'a step was not played', zh: '有一步没有走到' });
   for (const finding of findingsOf(play)) {
     const { check, verdict } = finding;
     if (verdict === 'unknown' && check !== played.shows)
-      found.push(`${check} unknown: ${evidenceText('en', ...evidenceOf(finding))}`);
+      found.push(
+        ofName(
+          { en: `${check} unknown`, zh: `${check} 未知` },
+          evidenceTexts(...evidenceOf(finding)),
+        ),
+      );
   }
-  if (faults === 0) found.push('no fault was injected');
-  if (!sentBetween(tries, calmFrom, brokenAt).some(isSale))
-    found.push('nobody of the load bought before it');
-  if (sentBetween(tries, brokenAt, mendedAt).length === 0)
-    found.push('nobody of the load tried meanwhile');
-  return found;
+  return [
+    ...found,
+    ...textsWhere([
+      [faults === 0, { en: 'no fault was injected', zh: '没有注入故障' }],
+      [
+        !sentBetween(tries, calmFrom, brokenAt).some(isSale),
+        { en: 'nobody of the load bought before it', zh: '故障之前，压测里没有人买到' },
+      ],
+      [
+        sentBetween(tries, brokenAt, mendedAt).length === 0,
+        { en: 'nobody of the load tried meanwhile', zh: '故障期间，压测里没有人下单' },
+      ],
+    ]),
+  ];
 }
 
 /** A violation that the ladder claims and that showed. */
@@ -282,7 +310,7 @@ export function playFigures(plays: readonly PlayUnderLoad[]): Record<string, num
   const count = (of: (play: PlayUnderLoad) => number) => sum(plays.map(of));
   const asClaimed = (verdict: Verdict) =>
     count(({ played }) => Number(played.asClaimed && played.verdict === verdict));
-  const orders = plays.map((play) => [`orders of one user, ${nameOf(play)}`, laneOrders(play)]);
+  const orders = plays.map((play) => [`orders of one user, ${nameOf(play).en}`, laneOrders(play)]);
   return {
     attempts: count(({ played }) => played.facts.attempts?.length ?? 0),
     violatedAsClaimed: asClaimed('violated'),

@@ -2,6 +2,7 @@
  * One rung, one rush, one audit: create a voucher, rush it through nginx, wait for the drain, check
  * everything.
  */
+
 import {
   type Audit,
   audit,
@@ -9,13 +10,14 @@ import {
   proofsOf,
   unknownUnlessTried,
 } from '../../service/audit/audit.ts';
-import { findingLine } from '../../service/audit/check.ts';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
 import { readHistory } from '../../service/audit/read-history.ts';
 import { type MysqlRefusals, mysqlRefusals } from '../../service/audit/sections.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { type Claim, claimOf } from '../../service/ladder/rung.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
+import { findingTexts } from '../../texts/evidence.ts';
+import type { Bilingual } from '../../texts/texts.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { countBy, sum } from '../stage/counts.ts';
 import type { Experiment, Stage } from '../stage/stage.ts';
@@ -93,7 +95,9 @@ export const runExperiment: Experiment<RunRequest, Run> = {
   play: async (stage, request) => {
     const run = await runRung(request, stage);
     const { result, audit, facts } = run;
-    const missed = pausesReached(run) ? [] : ['a request that should pause did not come'];
+    const missed = pausesReached(run)
+      ? []
+      : [{ en: 'a request that should pause did not come', zh: '该暂停的请求没有来' }];
     return {
       verdict: missed.length > 0 ? 'unknown' : result.verdict,
       isAsClaimed: result.asClaimed,
@@ -110,8 +114,8 @@ export const pausesReached = ({ result: { pauses }, facts: { history = [] } }: R
     history.some(({ event, reason }) => event === 'paused' && reason === pause),
   );
 
-const reasonsOf = ({ findings }: Audit): string[] =>
-  findings.filter(({ verdict }) => verdict !== 'held').map(findingLine);
+const reasonsOf = ({ findings }: Audit): Bilingual[] =>
+  findings.filter(({ verdict }) => verdict !== 'held').map(findingTexts);
 
 function summarize(
   request: RunRequest,

@@ -2,13 +2,15 @@
  * Sales under fire: faults while others buy, until every purchase has its answer. What they cost in
  * numbers, and what must be true of every such sale.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { confirmed, type Facts, usersWithSeveralOrders } from '../../service/audit/facts.ts';
+import type { Bilingual } from '../../texts/texts.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import type { Fault } from '../faults/fault.ts';
 import { killServer } from '../faults/process.ts';
 import { sum } from '../stage/counts.ts';
-import type { Judged, Text } from '../stage/result.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { type Purchase, type Try, unresolved } from '../workload/steady-purchases.ts';
 import {
@@ -17,6 +19,7 @@ import {
   drillVerdict,
   findingText,
   keptOf,
+  nobodyBought,
   type Reasons,
   type SaleAudit,
 } from './audited.ts';
@@ -178,12 +181,14 @@ export function judgeUnderFire(sale: Sale<readonly Facts[]>, by: JudgedBy): Judg
   return {
     ...drillVerdict(verdicts, {
       broken: [...stormViolations(storm), ...broken],
-      audited: audits.filter(({ audit }) => audit.verdict !== 'held').map(worstText),
+      audited: audits.filter(({ audit }) => audit.verdict !== 'held').flatMap(worstText),
       missing: [
         ...missing,
-        ...(storm.accepted === 0 ? ['nobody bought'] : []),
+        ...(storm.accepted === 0 ? [nobodyBought] : []),
         // A slow machine sends too few: that says nothing about the service.
-        ...countTexts([[storm.unsent, 'purchases were not sent in time']]),
+        ...countTexts([
+          [storm.unsent, { en: 'purchases were not sent in time', zh: '没有按时发出的下单' }],
+        ]),
       ],
     }),
     ...keptOf(audits),
@@ -191,23 +196,35 @@ export function judgeUnderFire(sale: Sale<readonly Facts[]>, by: JudgedBy): Judg
   };
 }
 
-function stormViolations(figures: ReturnType<typeof stormFigures>): string[] {
+function stormViolations(figures: ReturnType<typeof stormFigures>): Bilingual[] {
   const { sold, recorded, accepted, lost, usersWithTwoOrders } = figures;
   const isEqual = sold === recorded && recorded === accepted;
-  const unequal = `${sold} sold, ${recorded} recorded and ${accepted} accepted are not equal`;
+  const unequal = {
+    en: `${sold} sold, ${recorded} recorded and ${accepted} accepted are not equal`,
+    zh: `卖出 ${sold}、已入库 ${recorded}、受理 ${accepted}，三者不相等`,
+  };
   return [
     ...(isEqual ? [] : [unequal]),
     ...countTexts([
-      [lost, 'accepted orders were lost'],
-      [usersWithTwoOrders, 'users have two orders of one voucher'],
-      [figures.unresolved, 'purchases never got a final answer'],
-      [figures.unexpected, 'answers do not belong to this sale'],
+      [lost, { en: 'accepted orders were lost', zh: '丢失的已受理订单' }],
+      [
+        usersWithTwoOrders,
+        { en: 'users have two orders of one voucher', zh: '同一张券买到两单的用户' },
+      ],
+      [
+        figures.unresolved,
+        { en: 'purchases never got a final answer', zh: '一直没有明确结果的下单' },
+      ],
+      [
+        figures.unexpected,
+        { en: 'answers do not belong to this sale', zh: '不该在这场秒杀里出现的响应' },
+      ],
     ]),
   ];
 }
 
 /** The worst finding of a voucher whose audit did not hold. */
-function worstText({ facts, audit }: SaleAudit): Text {
+function worstText({ facts, audit }: SaleAudit): Bilingual[] {
   const finding = audit.findings.find(({ verdict }) => verdict === audit.verdict);
-  return finding ? findingText({ voucherId: facts.voucherId, finding }) : '';
+  return finding ? [findingText({ voucherId: facts.voucherId, finding })] : [];
 }

@@ -14,6 +14,7 @@ import type { Order } from '../../service/domain.ts';
 import { findRecorded } from '../../service/orders/record-orders.ts';
 import { ordersOfEntry } from '../../service/queues/shared/order-fields.ts';
 import { consumersOf } from '../../service/queues/shared/stream-reader.ts';
+import type { Bilingual } from '../../texts/texts.ts';
 import type { Lab } from '../environment/lab.ts';
 import { openConnections } from '../environment/lab-connections.ts';
 import { type ServiceShape, workerNames } from '../environment/servers/service.ts';
@@ -21,7 +22,7 @@ import { isInTime } from '../environment/wait-until.ts';
 import { holdStock } from '../faults/database.ts';
 import { killWorker } from '../faults/process.ts';
 import { orderDepth } from '../stage/order-depth.ts';
-import type { Judged } from '../stage/result.ts';
+import { type Judged, ofName } from '../stage/result.ts';
 import type { Load, Stage } from '../stage/stage.ts';
 import { endSales } from '../workload/sale.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
@@ -281,36 +282,69 @@ export function judgeScaleOut(steps: readonly ScaleStep[]): Judged {
   return { ...judged, figures: { ...own, accepted, recorded, lost, usersWithTwoOrders } };
 }
 
-const nameOf = ({ workers }: ScaleStep): string =>
-  workers === 1 ? '1 worker' : `${workers} workers`;
+const nameOf = ({ workers }: ScaleStep): Bilingual => ({
+  en: workers === 1 ? '1 worker' : `${workers} workers`,
+  zh: `${workers} 个消费者`,
+});
 
-function violations(step: ScaleStep): string[] {
+function violations(step: ScaleStep): Bilingual[] {
   const { withoutConsumer, waiting, recordedMs, killed } = step;
-  const found = withoutConsumer.map((each) => `no consumer of its own: ${each}`);
-  if (recordedMs === null) found.push(`${waiting} orders that waited were not recorded`);
+  const found = withoutConsumer.map((each) =>
+    ofName({ en: 'no consumer of its own', zh: '没有自己的消费组成员' }, each),
+  );
+  if (recordedMs === null)
+    found.push({
+      en: `${waiting} orders that waited were not recorded`,
+      zh: `排队的 ${waiting} 个订单没有入库`,
+    });
   if (killed) found.push(...notTakenOver(killed));
-  return found.map((each) => `${nameOf(step)}: ${each}`);
+  return found.map((each) => ofName(nameOf(step), each));
 }
 
-function notTakenOver({ worker, inHand, claimedMs, recordedByOthers }: KilledWorker): string[] {
+function notTakenOver({ worker, inHand, claimedMs, recordedByOthers }: KilledWorker): Bilingual[] {
   const left = inHand.flat().filter((id) => !recordedByOthers.has(id)).length;
   return [
-    ...textsWhere([[claimedMs === null, `orders of ${worker} were never claimed`]]),
-    ...countTexts([[left, `orders that ${worker} had were recorded by no other worker`]]),
+    ...textsWhere([
+      [
+        claimedMs === null,
+        { en: `orders of ${worker} were never claimed`, zh: `${worker} 的订单一直没有人认领` },
+      ],
+    ]),
+    ...countTexts([
+      [
+        left,
+        {
+          en: `orders that ${worker} had were recorded by no other worker`,
+          zh: `${worker} 手里、别的消费者没有入库的订单`,
+        },
+      ],
+    ]),
   ];
 }
 
 /** Without these, nothing could have gone wrong. */
-function missingParts(step: ScaleStep): string[] {
+function missingParts(step: ScaleStep): Bilingual[] {
   const { killed, waiting, workers } = step;
   const { worker = '', inHand = [], recordedBefore = 0 } = killed ?? {};
   const isWithout = inHand.some((orders) => orders.length === 0);
   return textsWhere([
-    [waiting === 0, 'no order waited'],
-    [workers > 1 && !killed, 'no worker was killed'],
-    [isWithout, `${worker} had no order of a shard in hand`],
-    [recordedBefore > 0, `MySQL had ${recordedBefore} of the orders in hand already`],
-  ]).map((text) => `${nameOf(step)}: ${text}`);
+    [waiting === 0, { en: 'no order waited', zh: '没有订单排队' }],
+    [workers > 1 && !killed, { en: 'no worker was killed', zh: '没有消费者被杀' }],
+    [
+      isWithout,
+      {
+        en: `${worker} had no order of a shard in hand`,
+        zh: `${worker} 手里没有某个分片的订单`,
+      },
+    ],
+    [
+      recordedBefore > 0,
+      {
+        en: `MySQL had ${recordedBefore} of the orders in hand already`,
+        zh: `手里的订单，MySQL 已经有 ${recordedBefore} 个`,
+      },
+    ],
+  ]).map((text) => ofName(nameOf(step), text));
 }
 
 function figuresOf(step: ScaleStep): [string, number][] {
@@ -320,7 +354,7 @@ function figuresOf(step: ScaleStep): [string, number][] {
     figures.push(['recorded per second', (waiting * 1_000) / Math.max(1, recordedMs)]);
   if (killed) figures.push(['in hand at the kill', killed.inHand.flat().length]);
   if (killed && killed.claimedMs !== null) figures.push(['claimed after ms', killed.claimedMs]);
-  return figures.map(([name, value]) => [`${nameOf(step)}, ${name}`, value]);
+  return figures.map(([name, value]) => [`${nameOf(step).en}, ${name}`, value]);
 }
 
 /** How many consumers have asked for orders; those of other queues with a group, too. */

@@ -3,7 +3,7 @@
  * them.
  */
 import { randomUUID } from 'node:crypto';
-import type { Bilingual } from '../stage/result.ts';
+import { type Bilingual, joinedTexts, ofName } from '../stage/result.ts';
 import type { Experiment } from '../stage/stage.ts';
 import type { Erratum } from './erratum.ts';
 import { idErrata } from './id-errata.ts';
@@ -61,8 +61,8 @@ export const erratumExperiment: Experiment<
     const notShown = played.filter(({ isShown }) => !isShown);
     return {
       verdict: notShown.length === 0 ? 'held' : 'violated',
-      reasons: notShown.map(
-        ({ name, lines }) => `${name} was not shown: ${lines.map(({ en }) => en).join('; ')}`,
+      reasons: notShown.map(({ name, lines }) =>
+        ofName({ en: `${name} was not shown`, zh: `没有演示出 ${name}` }, joinedTexts(lines)),
       ),
       figures: { shown: played.length - notShown.length },
       facts: [],

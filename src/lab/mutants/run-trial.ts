@@ -4,7 +4,7 @@ import { evidenceOf } from '../../service/audit/check.ts';
 import type { Facts } from '../../service/audit/facts.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import type { ladder } from '../../service/ladder/rungs.ts';
-import { evidenceText } from '../../texts/evidence.ts';
+import { checkTexts } from '../../texts/evidence.ts';
 import type { LabEvidence } from '../../texts/evidence-en.ts';
 import type { Language } from '../../texts/texts.ts';
 import type { Lab } from '../environment/lab.ts';
@@ -111,9 +111,7 @@ export const trialExperiment: Experiment<TrialOptions> = {
     const notHeld = findings.filter(({ verdict }) => verdict !== 'held');
     return {
       verdict: firstNotHeld(findings)?.verdict ?? 'held',
-      reasons: notHeld.map(
-        ({ check, evidence }) => `${check}: ${evidenceText(language, ...evidence)}`,
-      ),
+      reasons: notHeld.map(({ check, evidence }) => checkTexts(check, ...evidence)),
       figures: { seconds: Number(seconds.toFixed(1)) },
       faults: { [fault[language]]: 1 },
       facts: [],

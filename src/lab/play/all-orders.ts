@@ -118,16 +118,31 @@ function hintsOf(seen: readonly OrdersOfRung[]): string[] {
 
 const tablesOf = (seen: readonly OrdersOfRung[]): Table[] => [
   {
-    title: 'Interleavings of the steps of two buyers, and how many break a promise',
-    head: ['rung', 'one that breaks it', 'interleavings', 'break it'],
+    title: {
+      en: 'Interleavings of the steps of two buyers, and how many break a promise',
+      zh: '两个买家的步骤有多少种先后顺序，其中多少种违反承诺',
+    },
+    head: [
+      ...[
+        { en: 'rung', zh: '方案' },
+        { en: 'one that breaks it', zh: '其中一种' },
+      ],
+      ...[
+        { en: 'interleavings', zh: '顺序' },
+        { en: 'break it', zh: '违反' },
+      ],
+    ],
     rows: seen.map(({ rung, orders, broken }) => [
       ...[rung, broken[0] ?? '–', String(orders), String(broken.length)],
     ]),
   },
   {
-    title: 'Every interleaving that breaks a promise',
+    title: { en: 'Every interleaving that breaks a promise', zh: '违反承诺的每一种先后顺序' },
     isWide: true,
-    head: ['rung', 'choices'],
+    head: [
+      { en: 'rung', zh: '方案' },
+      { en: 'choices', zh: '选择' },
+    ],
     rows: seen
       .filter(({ broken }) => broken.length > 0)
       .map(({ rung, broken }) => [rung, broken.join(' ')]),

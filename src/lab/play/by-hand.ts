@@ -1,7 +1,8 @@
 /** The choices of a person: `race --choices AABB --rung mutex-per-user`. */
-import { findingLine } from '../../service/audit/check.ts';
+
 import { type RungName, rungNamed, rungNames } from '../../service/ladder/rungs.ts';
-import { type Language, texts } from '../../texts/texts.ts';
+import { findingTexts } from '../../texts/evidence.ts';
+import { type Bilingual, type Language, texts } from '../../texts/texts.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Place } from '../stage/place.ts';
 import type { Table, TableCell } from '../stage/result.ts';
@@ -39,11 +40,14 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
       ? rungNamed(rung).breaks.map(({ check }) => check)
       : claimedChecks(rung);
     const [asClaimed, reasons] = [true, false].map((isClaimed) =>
-      played.violated.filter(({ check }) => claimed.includes(check) === isClaimed).map(findingLine),
-    ) as [string[], string[]];
+      played.violated
+        .filter(({ check }) => claimed.includes(check) === isClaimed)
+        .map(findingTexts),
+    ) as [Bilingual[], Bilingual[]];
     const { ownersAtOnce = [] } = played.choices.at(-1) ?? {};
+    const [en, zh] = [choiceWords.en.atOnce(ownersAtOnce), choiceWords.zh.atOnce(ownersAtOnce)];
     if (ownersAtOnce.length > 0 && !hasFaults(choices))
-      reasons.push(`mutual-exclusion: ${choiceWords.en.atOnce(ownersAtOnce)}`);
+      reasons.push({ en: `mutual-exclusion: ${en}`, zh: `mutual-exclusion：${zh}` });
     return {
       verdict: played.violated.length > 0 ? 'violated' : 'held',
       isAsClaimed: reasons.length === 0,

@@ -15,7 +15,7 @@ import {
 } from '../scoreboard/cell.ts';
 import { outageFaults, safetyFaults, scoredRungs } from '../scoreboard/columns.ts';
 import type { ScoredCell } from '../stage/events.ts';
-import type { Bilingual } from '../stage/result.ts';
+import { type Bilingual, evidenceIn } from '../stage/result.ts';
 import type { Machine } from './machine.ts';
 
 /** A command that played cells, and when. */
@@ -166,7 +166,7 @@ export function cellSentence(cell: Cell, language: Language = 'en'): string {
   const broken = shown && shown.broken.length > 0 ? say.outcomes[outcomeOfPlay(shown)] : '';
   const what = shown?.cost ? say.outage(shown.cost, broken) : say.outcomes[worstOutcome(cell)];
   const claim = say.claims[agreement(cell)];
-  return say.sentence(what, claim, cell.plays.length, shown?.evidence ?? '');
+  return say.sentence(what, claim, cell.plays.length, shown ? evidenceIn(language, shown) : '');
 }
 
 /** For the report: each cell that was played, in the order of the table. */

@@ -1,9 +1,11 @@
 /** A cell of the scoreboard: what was seen when a rung met a fault, and nothing else. Pure. */
+
 import { audit } from '../../service/audit/audit.ts';
-import { evidenceOf, findingLine } from '../../service/audit/check.ts';
+import { evidenceOf } from '../../service/audit/check.ts';
 import { mysqlRefusals, refusalEvidence } from '../../service/audit/sections.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
-import { evidenceText } from '../../texts/evidence.ts';
+import { evidenceTexts, findingTexts, type RecordedEvidence } from '../../texts/evidence.ts';
+import type { Bilingual } from '../../texts/texts.ts';
 import type { SaleAudit } from '../drills/audited.ts';
 import {
   countSales,
@@ -17,6 +19,7 @@ import {
 import { judgedFindings, type LockOutage } from '../drills/lock-outages.ts';
 import { isAboutData, type PlayedRace } from '../play/race-verdict.ts';
 import { sum } from '../stage/counts.ts';
+import { evidenceIn, joinedTexts } from '../stage/result.ts';
 
 export interface BrokenPromise {
   readonly check: CheckName;
@@ -34,11 +37,10 @@ export interface OutageCost {
 }
 
 /** A fault that was played once on a rung. */
-export interface CellPlay {
+export interface CellPlay extends RecordedEvidence {
   readonly verdict: Verdict;
   readonly asClaimed: boolean;
   readonly broken: readonly BrokenPromise[];
-  readonly evidence: string;
   readonly cost?: OutageCost;
 }
 
@@ -101,16 +103,21 @@ export function agreement({ plays }: Pick<Cell, 'plays'>): 'yes' | 'no' | 'unkno
     : 'yes';
 }
 
-export function playOfRace({ verdict, asClaimed, evidence, facts }: PlayedRace): CellPlay {
+export function playOfRace(played: PlayedRace): CellPlay {
+  const { verdict, asClaimed, facts } = played;
   const findings = audit(facts).findings.filter((each) => each.verdict === 'violated');
   const broken = findings.map(({ check, count }) => ({ check, cases: count }));
-  const refused = evidenceText('en', ...refusalEvidence(mysqlRefusals(facts)));
-  const doubt = verdict === 'unknown' || !asClaimed ? [evidence] : [];
-  const said = [...doubt, ...findings.map(findingLine), refused];
-  return { verdict, asClaimed, broken, evidence: joined(said) };
+  const refused = evidenceTexts(...refusalEvidence(mysqlRefusals(facts)));
+  const doubt = { en: played.evidence, zh: evidenceIn('zh', played) };
+  const doubts = verdict === 'unknown' || !asClaimed ? [doubt] : [];
+  const said = [...doubts, ...findings.map(findingTexts), refused];
+  return { verdict, asClaimed, broken, ...recorded(said) };
 }
 
-const joined = (parts: readonly string[]): string => parts.filter((each) => each !== '').join('; ');
+function recorded(parts: readonly Bilingual[]): Required<RecordedEvidence> {
+  const { en, zh } = joinedTexts(parts.filter((each) => each.en !== ''));
+  return { evidence: en, evidenceZh: zh };
+}
 
 /** The audit is of the whole sale, so it counts for each of its outages. */
 export function playOfOutage(outage: SeenOutage<LockOutage>, audited: SaleAudit): CellPlay {
@@ -122,7 +129,7 @@ export function playOfOutage(outage: SeenOutage<LockOutage>, audited: SaleAudit)
   const surprises = wrong(expects);
   const claimed = expects.includes(expected.noLocksLeft) ? [] : wrong([expected.noLocksLeft]);
   const unseen = wrong([expected.boughtBefore, ...needs]);
-  const missing = [...unseen, ...doubts.map(findingLine)];
+  const missing = [...unseen, ...doubts.map(findingTexts)];
   const isBroken = violated.length > 0 || surprises.length > 0;
   const cost = {
     soldOn: countSales(meanwhile(outage)) > 0,
@@ -134,9 +141,9 @@ export function playOfOutage(outage: SeenOutage<LockOutage>, audited: SaleAudit)
     verdict: isBroken ? 'violated' : missing.length > 0 ? 'unknown' : 'held',
     asClaimed: !isBroken,
     broken: violated.map(({ check, count }) => ({ check, cases: count })),
-    evidence: joined([
+    ...recorded([
       ...surprises,
-      evidenceText('en', ...violated.flatMap(evidenceOf)),
+      evidenceTexts(...violated.flatMap(evidenceOf)),
       ...claimed,
       ...missing,
     ]),
@@ -145,6 +152,10 @@ export function playOfOutage(outage: SeenOutage<LockOutage>, audited: SaleAudit)
 }
 
 /** A play that ended with an error could not tell. */
-export const playOfError = (error: Error): CellPlay => ({
-  ...{ verdict: 'unknown', asClaimed: false, broken: [], evidence: error.message },
+export const playOfError = ({ message }: Error): CellPlay =>
+  unfinishedPlay({ en: message, zh: message });
+
+export const unfinishedPlay = (because: Bilingual): CellPlay => ({
+  ...{ verdict: 'unknown', asClaimed: false, broken: [] },
+  ...recorded([because]),
 });

@@ -2,9 +2,9 @@
 import { auditAll } from '../drills/audited.ts';
 import { sellThrough } from '../drills/lock-outages.ts';
 import { defaultShape } from '../environment/lab.ts';
-import { raceOn } from '../play/race-on.ts';
+import { raceOn, raceOnRung } from '../play/race-on.ts';
 import type { Emit } from '../stage/events.ts';
-import type { Judged } from '../stage/result.ts';
+import { type Judged, joinedTexts } from '../stage/result.ts';
 import type { Experiment } from '../stage/stage.ts';
 import { type Stage, withStage } from '../stage/stage.ts';
 import {
@@ -16,6 +16,7 @@ import {
   playOfError,
   playOfOutage,
   playOfRace,
+  unfinishedPlay,
 } from './cell.ts';
 import {
   type PlannedRace,
@@ -54,7 +55,7 @@ function judgedBoard(cells: readonly Cell[]): Judged<readonly Cell[]> {
   const isUnknown = doubtful.length > 0 || cells.length === 0;
   return {
     verdict: wrong.length > 0 ? 'violated' : isUnknown ? 'unknown' : 'held',
-    reasons: [...wrong, ...doubtful].map(({ rung, fault }) => `${fault} on ${rung}`),
+    reasons: [...wrong, ...doubtful].map(({ rung, fault }) => raceOnRung(fault, rung)),
     figures: { cells: cells.length, notAsClaimed: wrong.length, unknown: doubtful.length },
     facts: [],
     own: cells,
@@ -117,7 +118,7 @@ async function playOneSale(
     const sale = await sellThrough(stage, request);
     const [audited] = auditAll([sale.facts]);
     if (!audited) throw new RangeError('a sale is audited');
-    const unfinished = playOfError(new Error(sale.unfinished.join('; ')));
+    const unfinished = unfinishedPlay(joinedTexts(sale.unfinished));
     return outages.map(({ fault }, index) => {
       const seen = sale.seen[index];
       return [fault, seen ? playOfOutage(seen, audited) : unfinished];

@@ -59,9 +59,9 @@ export interface Judged<Own = unknown> {
   /** One sentence for each rung: what it did while servers were away. */
   readonly conclusions?: readonly Bilingual[];
   /** One sentence for each reason of a verdict that is not `held`. */
-  readonly reasons: readonly Text[];
+  readonly reasons: readonly Bilingual[];
   /** One sentence for each violation that the ladder claims, and that showed as it should. */
-  readonly asClaimed?: readonly Text[];
+  readonly asClaimed?: readonly Bilingual[];
   /** Of an experiment about one promise: the others that broke, by the names of their checks. */
   readonly alsoBroken?: readonly CheckName[];
   readonly figures: Readonly<Record<string, number>>;

@@ -77,15 +77,18 @@ async function playOn<Options extends object, Own>(
  */
 function undecided(error: unknown, { signal }: Stage, { seconds }: TimelineRecord): Judged<never> {
   if (!signal.aborted && !(error instanceof LockstepError)) throw error;
-  const reason = signal.aborted
-    ? labError('INTERRUPTED').message
-    : errorText(error as LockstepError);
+  const said = signal.aborted ? labError('INTERRUPTED').message : errorText(error as LockstepError);
   const figures = {
     accepted: sum(seconds.map(({ accepted }) => accepted)),
     refused: sum(seconds.map(refusedIn)),
     unknown: sum(seconds.map(({ unknown }) => unknown)),
   };
-  return { verdict: 'unknown', reasons: [reason], figures, facts: [] };
+  return {
+    verdict: 'unknown',
+    reasons: [{ en: said, zh: signal.aborted ? '被中断。' : said }],
+    figures,
+    facts: [],
+  };
 }
 
 const errorText = ({ code, message, cause }: LockstepError): string =>
