@@ -180,10 +180,11 @@ export class ChoicePlay {
     const places = this.#placesNow();
     this.#tellWaits(places);
     await this.#observe(this.isOver());
-    this.#tell({ kind: 'still', step, tookMs: performance.now() - startedAt });
+    const ofLease = act.does === 'pass-time' ? { isRenewed: came === true } : {};
+    this.#tell({ kind: 'still', step, tookMs: performance.now() - startedAt, ...ofLease });
     return {
       ...{ choice, lane, taken: isTaken, places, ownersAtOnce: this.#ownersAtOnce },
-      ...(act.does === 'pass-time' && { isRenewed: came === true }),
+      ...ofLease,
       ...(commands && { commands }),
     };
   }

@@ -112,7 +112,13 @@ export type PlayEvent =
   | { readonly kind: 'readings'; readonly readings: readonly Reading[] }
   | ({ readonly kind: 'judged' } & JudgedPromises)
   /** Nothing moves until the next choice. */
-  | { readonly kind: 'still'; readonly step: number; readonly tookMs: number };
+  | {
+      readonly kind: 'still';
+      readonly step: number;
+      readonly tookMs: number;
+      /** Of a lease whose time has passed. */
+      readonly isRenewed?: boolean;
+    };
 
 /** A server, or a process of the service. */
 export interface PartState {

@@ -183,6 +183,7 @@ export function addToPlay(play: PlayView, event: OfPlay): PlayView {
     case 'still':
       return {
         ...play,
+        rows: event.isRenewed ? withRenewal(play.rows) : play.rows,
         isStill: play.choices.length >= (choicesIn(play.planned)?.length ?? 0),
       };
     default:
@@ -213,6 +214,12 @@ function stuck(play: PlayView, event: Event<'choice'>): PlayView {
     ...{ kind: 'stuck', word: state },
     ...(waitsFor && { of: waitsFor }),
   });
+}
+
+/** Only now it is known what the time of a lease has brought. */
+function withRenewal(rows: readonly Row[]): Row[] {
+  const last = rows.findLastIndex(({ word }) => word === 'pass-time');
+  return rows.map((row, index) => (index === last ? { ...row, word: 'renewed' } : row));
 }
 
 /** A lane whose process is paused stays where it is; afterwards it stands there again. */

@@ -24,11 +24,11 @@ export function rowSentence(row: Row): Sentence {
 
 /** A process or a server goes on. */
 export const isAgain = (word: string): boolean =>
-  ['resume', 'start', 'mend', 'started', 'resumed', 'healed'].includes(word);
+  ['resume', 'start', 'mend', 'renewed', 'started', 'resumed', 'healed'].includes(word);
 
 function markOf({ kind, word, isWrong }: Row): Sentence['mark'] {
   if (isWrong) return '✗';
-  if (word === 'pause' || word === 'paused') return '∥';
+  if (['pause', 'paused', 'block'].includes(word)) return '∥';
   if (isAgain(word)) return '▶';
   if (isUnanswered(word)) return '✕';
   if (word === 'lock-service-unavailable') return '✕';

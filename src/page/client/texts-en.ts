@@ -277,6 +277,7 @@ export const en = {
     ({
       'end-lease': 'its lease ends',
       'pass-time': 'the time of its lease passes',
+      renewed: 'its lease is renewed',
       block: 'its event loop is blocked',
       pause: 'its process stands still',
       resume: 'its process runs again',

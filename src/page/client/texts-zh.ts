@@ -264,6 +264,7 @@ export const zh: typeof en = {
     ({
       'end-lease': '租约到期',
       'pass-time': '过去了一个租约的时间',
+      renewed: '租约已续期',
       block: '事件循环被阻塞',
       pause: '进程停住',
       resume: '进程继续运行',
