@@ -1,7 +1,4 @@
-/**
- * What the history says about critical sections, purchases that looked at the same state, and
- * writes that MySQL refused.
- */
+/** What the history says about critical sections, and about writes that MySQL refused. */
 import type { HistoryEvent } from '../trace/history.ts';
 import type { Facts } from './facts.ts';
 import type { Evidence } from './sentences.ts';
@@ -45,39 +42,6 @@ export function sectionsOf(
     ];
   });
   return sections.sort((one, other) => (one.from < other.from ? -1 : 1));
-}
-
-/**
- * Two of these orders that both reached their check before either was answered: both saw the same
- * state. Two users, where there are two: one user with two orders looks like another fault.
- */
-export function checkedTogether(
-  events: readonly HistoryEvent[],
-  orders: readonly string[],
-): readonly [string, string] | undefined {
-  const checking = new Map<string, string>();
-  let ofOneUser: readonly [string, string] | undefined;
-  for (const { event, checkpoint, orderId, userId } of events) {
-    if (!orders.includes(orderId)) continue;
-    if (event === 'accepted') checking.delete(orderId);
-    if (checkpoint !== 'after-check') continue;
-    for (const [other, owner] of checking) {
-      if (owner !== userId) return [other, orderId];
-      if (other !== orderId) ofOneUser ??= [other, orderId];
-    }
-    checking.set(orderId, userId);
-  }
-  return ofOneUser;
-}
-
-/** An order that took one from stock and was never accepted. */
-export function tookWithoutOrder(events: readonly HistoryEvent[]): string | undefined {
-  const accepted = new Set(
-    events.filter(({ event }) => event === 'accepted').map(({ orderId }) => orderId),
-  );
-  return events.find(
-    ({ checkpoint, orderId }) => checkpoint === 'stock-taken' && !accepted.has(orderId),
-  )?.orderId;
 }
 
 /** The writes that MySQL refused after a lock had let two requests through. */

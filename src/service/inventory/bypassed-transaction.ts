@@ -7,16 +7,12 @@
  * Source. The course notes' chapter on one order per user; `AopContext.currentProxy()` fixes it.
  */
 import { change, type Pool } from '../connections/mysql.ts';
+import { isAnswerLost } from '../connections/store-errors.ts';
 import { refused } from '../domain.ts';
+import { serviceError } from '../errors.ts';
 import { checkpoint, work } from '../trace/checkpoints.ts';
 import type { Inventory } from './inventory.ts';
-import {
-  insertOrder,
-  orderOf,
-  type Sale,
-  sqlInventory,
-  withoutTransaction,
-} from './shared/sql-sale.ts';
+import { insertOrder, orderOf, type Run, type Sale, sqlInventory } from './shared/sql-sale.ts';
 
 export const bypassedTransaction = (pool: Pool): Inventory =>
   sqlInventory(pool, sale, withoutTransaction);
@@ -36,3 +32,9 @@ const sale: Sale = async (pool, order, voucher) => {
   await insertOrder(pool, order, voucher);
   return 'sold';
 };
+
+/** Each statement commits by itself, so one without an answer may have sold. */
+const withoutTransaction: Run = (pool, statements) =>
+  statements(pool).catch((error: unknown) => {
+    throw isAnswerLost(error) ? serviceError('COMMIT_UNKNOWN').causedBy(error) : error;
+  });

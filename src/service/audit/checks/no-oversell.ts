@@ -2,9 +2,9 @@
  * Never more orders than stock, never a stock below zero, and stock + orders = initial stock. Where
  * the rung has a row per unit, each sold unit has its order, and each order its unit.
  */
+import type { HistoryEvent } from '../../trace/history.ts';
 import { type Case, type Check, never } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
-import { checkedTogether, tookWithoutOrder } from '../sections.ts';
 
 export const noOversell: Check = {
   name: 'no-oversell',
@@ -59,4 +59,37 @@ function guilty(facts: Facts, gap: number): readonly string[] {
   if (withoutOrder !== undefined) return [withoutOrder];
   const ids = confirmed(facts).map(({ id }) => id);
   return checkedTogether(history, ids) ?? ids.slice(-2);
+}
+
+/**
+ * Two of these orders that both reached their check before either was answered: both saw the same
+ * state. Two users, where there are two: one user with two orders looks like another fault.
+ */
+function checkedTogether(
+  events: readonly HistoryEvent[],
+  orders: readonly string[],
+): readonly [string, string] | undefined {
+  const checking = new Map<string, string>();
+  let ofOneUser: readonly [string, string] | undefined;
+  for (const { event, checkpoint, orderId, userId } of events) {
+    if (!orders.includes(orderId)) continue;
+    if (event === 'accepted') checking.delete(orderId);
+    if (checkpoint !== 'after-check') continue;
+    for (const [other, owner] of checking) {
+      if (owner !== userId) return [other, orderId];
+      if (other !== orderId) ofOneUser ??= [other, orderId];
+    }
+    checking.set(orderId, userId);
+  }
+  return ofOneUser;
+}
+
+/** An order that took one from stock and was never accepted. */
+function tookWithoutOrder(events: readonly HistoryEvent[]): string | undefined {
+  const accepted = new Set(
+    events.filter(({ event }) => event === 'accepted').map(({ orderId }) => orderId),
+  );
+  return events.find(
+    ({ checkpoint, orderId }) => checkpoint === 'stock-taken' && !accepted.has(orderId),
+  )?.orderId;
 }

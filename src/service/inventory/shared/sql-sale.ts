@@ -10,9 +10,9 @@ import {
   select,
   transaction,
 } from '../../connections/mysql.ts';
-import { isAnswerLost, isStoreUnavailable } from '../../connections/store-errors.ts';
+import { isStoreUnavailable } from '../../connections/store-errors.ts';
 import { hasRails, type Order, type Outcome, refused, type Voucher } from '../../domain.ts';
-import { isServiceError, LeaseLost, serviceError } from '../../errors.ts';
+import { isServiceError, LeaseLost } from '../../errors.ts';
 import type { Lease } from '../../locks/lock.ts';
 import { checkpoint } from '../../trace/checkpoints.ts';
 import { record } from '../../trace/history.ts';
@@ -35,12 +35,6 @@ export type Run = (
 ) => Promise<void>;
 
 const inTransaction: Run = (pool, statements) => transaction(pool, 'READ COMMITTED', statements);
-
-/** Each statement commits by itself, so one without an answer may have sold. */
-export const withoutTransaction: Run = (pool, statements) =>
-  statements(pool).catch((error: unknown) => {
-    throw isAnswerLost(error) ? serviceError('COMMIT_UNKNOWN').causedBy(error) : error;
-  });
 
 export function sqlInventory(pool: Pool, sale: Sale, run: Run = inTransaction): Inventory {
   return {
