@@ -1,6 +1,7 @@
 /**
- * Lanes that somebody moves: each choice runs one lane to its next stop. A choice is over when
- * nothing moves any more: every lane stands, is answered, or waits for another one.
+ * Lanes that somebody moves, unlike those of a race (`play-race.ts`): each choice runs one lane to
+ * its next stop. A choice is over when nothing moves any more: every lane stands, is answered, or
+ * waits for another one.
  */
 
 import { collectFacts } from '../../service/audit/collect.ts';

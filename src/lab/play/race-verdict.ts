@@ -51,6 +51,7 @@ export interface PlayedSteps {
   readonly stops: readonly Stop[];
 }
 
+/** What the audit has seen; `unknown` where a doubt says that the race was not played. */
 export function raceVerdict(
   race: RaceName,
   rung: string,
