@@ -31,8 +31,8 @@ const stopsSomewhere = (pair: RaceOnRung) =>
 const hasFaults = (pair: RaceOnRung) => scheduleOf(pair).steps.some(({ act }) => act !== 'run');
 
 const neverStops = {
-  file: 'lab/in-service/lanes',
-  find: 'await untilResumed(redis, race, name);',
+  file: 'lab/in-service/meet-player',
+  find: 'await untilResumed(redis, player, name);',
 } as const;
 
 class StageWithoutFaults extends Stage {

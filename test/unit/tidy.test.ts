@@ -121,7 +121,7 @@ describe('the imports', () => {
     const dynamic = imports.filter(({ file, kind }) => kind === 'dynamic' && loaded.includes(file));
     expect(dynamic.map(text)).toEqual([
       'service/bin/api.ts → lab/in-service/lab-extensions.ts (dynamic)',
-      'service/bin/order-worker.ts → lab/in-service/lanes.ts (dynamic)',
+      'service/bin/order-worker.ts → lab/in-service/meet-player.ts (dynamic)',
       'service/connections/zookeeper.ts → node-zookeeper-client (dynamic)',
     ]);
   });

@@ -18,7 +18,7 @@ import {
   renewLeasesRoute,
   sessionRoutes,
 } from './lab-routes.ts';
-import { isOfWorkers, type Lane, meetAsWorker, meetPlayer } from './lanes.ts';
+import { isOfWorkers, type LaneConnection, meetAsWorker, meetPlayer } from './meet-player.ts';
 
 export function labExtensions(service: Service): Extensions {
   const { LAB_ID, HISTORY_FOLDER } = service.connections.config;
@@ -40,14 +40,14 @@ export function labExtensions(service: Service): Extensions {
 
 interface LabRequest {
   readonly pauses: readonly Pause[];
-  readonly lane?: Lane;
+  readonly lane?: LaneConnection;
   readonly forgetsRelease: boolean;
 }
 
 const labHeaders = ['x-lab-lane', 'x-lab-pauses', 'x-lab-forget'] as const;
 
 /**
- * The service's side of races and pauses. A request with `X-Lab-Lane: <race>:<lane>` reports every
+ * The service's side of races and pauses. A request with `X-Lab-Lane: <player>:<lane>` reports each
  * checkpoint that it reaches, and waits there until the player resumes it. A request with
  * `X-Lab-Pauses` waits at the checkpoints of these pauses. A request with `X-Lab-Forget: release`
  * never releases its lock. Without a valid token these headers do nothing.
@@ -77,15 +77,15 @@ function labGate({ connections, instance, readToken }: Service): MiddlewareHandl
   return async (c, next) => {
     const isOfLab = labHeaders.some((header) => c.req.header(header));
     if (!isOfLab || !(await readToken(c.req.header('authorization')))) return next();
-    const [race, name] = (c.req.header('x-lab-lane') ?? '').split(':');
+    const [player, name] = (c.req.header('x-lab-lane') ?? '').split(':');
     const texts = (c.req.header('x-lab-pauses') ?? '').split(',').filter(Boolean);
     const pauses = texts.map(parsePause).filter((parsed) => parsed !== null);
     if (pauses.length < texts.length) return problem(c, 'invalid-request', pauseFormat);
     const forgetsRelease = c.req.header('x-lab-forget') === 'release';
-    if (!race || !name) return requests.run({ pauses, forgetsRelease }, next);
+    if (!player || !name) return requests.run({ pauses, forgetsRelease }, next);
     const redis = block();
     try {
-      await requests.run({ pauses, forgetsRelease, lane: { race, name, redis } }, next);
+      await requests.run({ pauses, forgetsRelease, lane: { player, name, redis } }, next);
     } finally {
       redis.disconnect();
     }

@@ -28,7 +28,9 @@ const openAllowed = (opened: Connections) => openQueues(allowedRungs(config.ALLO
 const queues = openAllowed(connections);
 await connections.ready();
 if (config.LAB) {
-  const { installWorkerGate, untilWorkersMayStart } = await import('../../lab/in-service/lanes.ts');
+  const { installWorkerGate, untilWorkersMayStart } = await import(
+    '../../lab/in-service/meet-player.ts'
+  );
   await untilWorkersMayStart(connections, stop);
   // Without a history, as in a benchmark, an order meets nothing that production does not have.
   if (config.HISTORY_FOLDER !== '') installWorkerGate(connections, instance);

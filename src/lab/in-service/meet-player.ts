@@ -1,8 +1,8 @@
 /**
  * Lanes meet their player, in the lab only: a purchase or a worker waits at a checkpoint. The
- * context of the request does not reach a worker, so the order itself says which race it belongs
- * to: its request id is `<race>-<lane>`. While the race is armed, the process that consumes it
- * reports every checkpoint, and waits there.
+ * context of the request does not reach a worker, so the order itself says whose it is: its request
+ * id is `<player>-<lane>`. While the player has armed the worker, the process that consumes the
+ * order reports every checkpoint, and waits there.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -15,7 +15,7 @@ import { type Arrival, keptSeconds, laneKeys, workerLane } from '../stage/lane-m
 
 const ofWorkers: readonly CheckpointName[] = ['delivered', 'recording', 'recorded'];
 export const isOfWorkers = (name: CheckpointName): boolean => ofWorkers.includes(name);
-const raceOf = /^([0-9a-f-]{36})-[A-Z]$/;
+const playerOf = /^([0-9a-f-]{36})-[A-Z]$/;
 
 /** For an order worker: its only gate. */
 export const installWorkerGate = (connections: Connections, instance: string): void =>
@@ -25,14 +25,14 @@ export const installWorkerGate = (connections: Connections, instance: string): v
 export function meetAsWorker(connections: Connections, instance: string): Gate {
   const lab = connections.labRedis();
   return async (checkpoint, order) => {
-    const race = raceOf.exec(order?.requestId ?? '')?.[1];
-    if (!order || !race || !isOfWorkers(checkpoint)) return;
-    const isArmed = await lab.exists(laneKeys.armed(race)).catch(() => 0);
+    const player = playerOf.exec(order?.requestId ?? '')?.[1];
+    if (!order || !player || !isOfWorkers(checkpoint)) return;
+    const isArmed = await lab.exists(laneKeys.armed(player)).catch(() => 0);
     if (isArmed === 0) return;
     record('checkpoint', order, { checkpoint });
     const redis = connections.newLabRedis();
     try {
-      await meetPlayer({ race, name: workerLane, redis }, checkpoint, instance, order);
+      await meetPlayer({ player, name: workerLane, redis }, checkpoint, instance, order);
     } catch {
       // The player cannot be reached: the worker continues.
     } finally {
@@ -57,16 +57,16 @@ export async function untilWorkersMayStart(
 /** A paused lane looks so often whether its player is still there. */
 const lookAfterSeconds = 5;
 
-export interface Lane {
-  readonly race: string;
+export interface LaneConnection {
+  readonly player: string;
   readonly name: string;
-  /** Its own connection: it is blocked here. */
+  /** Its own: it is blocked while the lane waits. */
   readonly redis: Redis;
 }
 
 /** A lane reports the checkpoint that it has reached, and waits there for the player. */
 export async function meetPlayer(
-  { race, name, redis }: Lane,
+  { player, name, redis }: LaneConnection,
   checkpoint: CheckpointName,
   instance: string,
   order: Order | undefined,
@@ -74,15 +74,15 @@ export async function meetPlayer(
   const at = String(process.hrtime.bigint());
   const own = { instance, pid: process.pid, orderId: order?.id };
   const arrival: Arrival = { lane: name, checkpoint, ...own, at };
-  const arrivals = laneKeys.arrivals(race);
+  const arrivals = laneKeys.arrivals(player);
   await redis.multi().rpush(arrivals, JSON.stringify(arrival)).expire(arrivals, keptSeconds).exec();
-  await untilResumed(redis, race, name);
+  await untilResumed(redis, player, name);
   if (order) record('resumed', order, { checkpoint });
 }
 
 /** Or until the player has crashed. */
-async function untilResumed(redis: Redis, race: string, lane: string): Promise<void> {
-  const isResumed = () => redis.blpop(laneKeys.resume(race, lane), lookAfterSeconds);
+async function untilResumed(redis: Redis, player: string, lane: string): Promise<void> {
+  const isResumed = () => redis.blpop(laneKeys.resume(player, lane), lookAfterSeconds);
   while ((await isResumed()) === null)
-    if ((await redis.exists(laneKeys.present(race))) === 0) return;
+    if ((await redis.exists(laneKeys.present(player))) === 0) return;
 }
