@@ -318,7 +318,7 @@ test('orders on a lock whose server is away are unknown, and not held', async ()
   const result = await played(allOrdersExperiment(), { rungs: ['zookeeper'] });
   expect(result).toMatchObject({
     verdict: 'unknown',
-    reasons: [expect.stringMatching('zookeeper')],
+    reasons: [{ en: expect.stringMatching('zookeeper') }],
   });
 });
 

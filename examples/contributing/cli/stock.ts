@@ -1,12 +1,12 @@
 /** `stock`: what is left of a voucher. */
-import { json, knownId } from '../lab/commands/options.ts';
+import { json, knownId, language } from '../lab/commands/options.ts';
 import { commandRow } from '../lab/commands/row.ts';
 import { withConnections } from '../lab/environment/lab-connections.ts';
 import { withLab } from '../lab/environment/session.ts';
 import { labError } from '../lab/errors.ts';
 import { collectFacts } from '../service/audit/collect.ts';
 import { command } from './command.ts';
-import { print, progress, setExitCode } from './output.ts';
+import { print, progressIn, setExitCode } from './output.ts';
 
 const stockRow = commandRow({
   name: 'stock',
@@ -15,12 +15,12 @@ const stockRow = commandRow({
     zh: '一张券在 MySQL 和 Redis 里各剩多少',
   },
   arguments: { voucherId: { schema: knownId, en: 'its id', zh: '券的 id' } },
-  options: { json },
+  options: { json, language },
 });
 
 /** The lab that is up, or one that is started and stopped again. */
-export const addStock = command(stockRow, async ({ labFolder }, { voucherId, json }) => {
-  const facts = await withLab(labFolder, progress, (lab) =>
+export const addStock = command(stockRow, async ({ labFolder }, { voucherId, json, language }) => {
+  const facts = await withLab(labFolder, progressIn(language), (lab) =>
     withConnections(lab, (connections) => collectFacts(connections, voucherId)),
   );
   if (!facts) throw labError('UNKNOWN_VOUCHER', voucherId);

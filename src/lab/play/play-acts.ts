@@ -255,6 +255,11 @@ export class PlayActs {
     await this.#scene.stage.connections.ready();
   }
 
+  /** The next play begins at once: its instances have their connections again. */
+  async recover(): Promise<void> {
+    if (this.hasBroken) await (await this.#sale()).lockAnswers();
+  }
+
   #sale(): Promise<Probe> {
     const { lab, connections } = this.#scene.stage;
     this.#probe ??= lockProbe(lab, this.#scene.rung, connections);

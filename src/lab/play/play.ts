@@ -273,6 +273,7 @@ export class ChoicePlay {
     await this.#faults.mend();
     await this.#player.freeWorker(); // A second copy of an order may have come.
     await this.#player.finish(stillWithinMs);
+    await this.#acts.recover();
     await this.#observe(true);
     const rest = { choice: '(rest)', lane: '', taken: true, places } as const;
     return open.length > 0 ? { ...rest, ownersAtOnce: this.#ownersAtOnce } : null;

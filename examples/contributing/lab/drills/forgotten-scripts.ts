@@ -26,7 +26,11 @@ export const forgottenScripts: Drill = {
     });
     const audits = auditAll([await stage.facts(voucherId)]);
     const sold = audits.reduce((sum, { facts }) => sum + facts.mysql.orders.length, 0);
-    const broken = sold === users ? [] : [`${sold} of ${users} users have an order`];
+    const lacking = {
+      en: `${sold} of ${users} users have an order`,
+      zh: `${users} 个用户里 ${sold} 个有订单`,
+    };
+    const broken = sold === users ? [] : [lacking];
     return { ...judgeAudits(audits, { broken, missing: [] }), figures: { sold } };
   },
 };
