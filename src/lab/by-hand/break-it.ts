@@ -63,20 +63,30 @@ const abouts = {
 /** Its own result is what was broken, and when: also when it was interrupted. */
 export function breakIt(how: keyof typeof abouts): Experiment<BreakOptions, readonly FaultStep[]> {
   let played: FaultStep[] = [];
+  let requests: FaultRequests | undefined;
   return {
     about: abouts[how],
-    soFar: () => ({ own: played }),
+    // Ctrl-C ended it: what repeats it must end then, too.
+    soFar: () => {
+      const end = played.at(-1)?.verb === 'end' ? undefined : requests?.endedNow();
+      return { own: [...played, ...(end ? [end] : [])] };
+    },
     async play(stage, options) {
       played = [];
-      const judged = await playOn(stage, options, (step) => played.push(step));
-      return { ...judged, own: played };
+      requests = undefined;
+      const begin = () => {
+        requests = new FaultRequests(stage, (step) => played.push(step));
+        return requests;
+      };
+      return { ...(await playOn(stage, options, begin)), own: played };
     },
   };
 }
 
-type RecordStep = (step: FaultStep) => void;
+/** The load begins. */
+type Begin = () => FaultRequests;
 
-async function playOn(stage: Stage, options: BreakOptions, record: RecordStep): Promise<Judged> {
+async function playOn(stage: Stage, options: BreakOptions, begin: Begin): Promise<Judged> {
   const rungs = rungsOf(options);
   const hasHistory = options.perSecond * rungs.length <= perSecondWithHistoryMax;
   const shape = shapeFor(options);
@@ -88,7 +98,7 @@ async function playOn(stage: Stage, options: BreakOptions, record: RecordStep): 
     watchServers(stage),
     ...sales.map((sale) => watchLocks(stage, { ...sale, hasHistory })),
   ];
-  const work = (ending: AbortController) => breakUntilEnded(stage, options, load, ending, record);
+  const work = (ending: AbortController) => breakUntilEnded(options, load, ending, begin);
   try {
     return await sellAndJudge(stage, sales, load, work);
   } finally {
@@ -159,13 +169,12 @@ const withoutAttempts = ({ attempts: _, ...facts }: Facts): Facts => facts;
  * @returns the names of those faults
  */
 async function breakUntilEnded(
-  stage: Stage,
   { steps }: BreakOptions,
   { lastsMs, arrivals }: BreakLoad,
   ending: AbortController,
-  record: RecordStep,
+  begin: Begin,
 ): Promise<string[]> {
-  const requests = new FaultRequests(stage, record);
+  const requests = begin();
   const deadline = performance.now() + lastsMs;
   const hasEnded = () => (arrivals === 'k6' ? ending.signal.aborted : performance.now() > deadline);
   try {

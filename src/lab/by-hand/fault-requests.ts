@@ -25,7 +25,7 @@ import {
   stopAccepting,
   takeAsked,
 } from './asked-faults.ts';
-import { type FaultStep, scriptText } from './fault-script.ts';
+import { type FaultStep, scriptText, usualMs } from './fault-script.ts';
 
 const lookEveryMs = 50;
 
@@ -95,6 +95,11 @@ export class FaultRequests {
     }
   }
 
+  /** For the record of a load that somebody has interrupted. */
+  endedNow(): FaultStep {
+    return { seconds: this.#seconds(), verb: 'end', server: '', ms: usualMs };
+  }
+
   /** The last fault first. */
   async healAll(): Promise<void> {
     for (const { undo } of this.#done.splice(0).reverse()) await undo();
@@ -124,10 +129,14 @@ export class FaultRequests {
 
   /** @returns what is so now */
   async #change({ verb, server, ms }: AskedFault): Promise<Bilingual> {
-    const seconds = Math.round((performance.now() - this.#beganMs) / 100) / 10;
+    const seconds = this.#seconds();
     const done = await this.#act({ verb, server, ms });
     this.#record({ seconds, verb, server, ms });
     return done;
+  }
+
+  #seconds(): number {
+    return Math.round((performance.now() - this.#beganMs) / 100) / 10;
   }
 
   async #act({ verb, server, ms }: AskedFault): Promise<Bilingual> {
