@@ -70,6 +70,8 @@ const lockCosts: Experiment<object, LockCosts> = {
   },
 };
 
+const title = { en: 'The cost of each lock', zh: '每种锁的代价' };
+
 function lockReport(
   { costs, otherWork }: LockCosts,
   run: MeasuredRun,
@@ -83,12 +85,14 @@ function lockReport(
     ...(missing === null ? [] : [missingText(missing)]),
     runText(run),
   ];
-  const report = blocksText(blocks);
+  const shown = blocksText(blocks, language);
   return {
-    files: { 'costs.json': costs, ...textReport('The cost of each lock', report) },
+    files: {
+      'costs.json': costs,
+      ...textReport(title[language], blocksText(blocks), shown, language),
+    },
     data: () => costs,
-    text: (folder) =>
-      `\n${blocksText(blocks, language)}\n\n${fileLine('report', `${folder}/report.md`, language)}`,
+    text: (folder) => `\n${shown}\n\n${fileLine('report', `${folder}/report.md`, language)}`,
   };
 }
 

@@ -319,11 +319,15 @@ function benchReport(
   language: Language,
 ): OwnReport {
   const all = [...blocks, runText(run)];
-  const report = blocksText(all);
+  const shown = blocksText(all, language);
   return {
-    files: { 'bench.json': { ...run, ...result }, ...textReport(run.command, report), ...files },
+    files: {
+      'bench.json': { ...run, ...result },
+      ...textReport(run.command, blocksText(all), shown, language),
+      ...files,
+    },
     data: () => result,
     text: (folder) =>
-      `\n${blocksText(all, language)}\n\n${fileLine('report', `${folder}/report.txt`, language)}`,
+      `\n${shown}\n\n${fileLine('report', `${folder}/${language === 'en' ? 'report.txt' : 'report.md'}`, language)}`,
   };
 }

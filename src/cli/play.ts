@@ -12,7 +12,7 @@ import {
   type Written,
   writeReport,
 } from '../lab/report/experiment-report.ts';
-import { fileLine, reportLine } from '../lab/report/file-words.ts';
+import { colons, fileLine, reportLine } from '../lab/report/file-words.ts';
 import { liveReader } from '../lab/report/live-lines.ts';
 import { resultText } from '../lab/report/result-text.ts';
 import { verdictWords } from '../lab/report/verdict-words.ts';
@@ -113,7 +113,7 @@ function printResult<Options extends object, Own>(
   const counts = countBy(plays.map(({ result: { verdict } }) => verdict));
   print(json, { experiment: name, ...options, times, counts, ...brief, folder }, () =>
     [
-      `\n${wrap(`${name}: ${experiment.about[language]}`)}`,
+      `\n${wrap(name + colons[language] + experiment.about[language])}`,
       resultText(brief, language, recorded.loads),
       ...(times > 1 ? [textIn(language, timesText(plays.length, times, counts))] : []),
       '',

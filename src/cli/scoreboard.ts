@@ -75,7 +75,7 @@ function scoreboardReport(
   const data = { ...record, cells: cells.map(judgedCell) };
   return {
     files: {
-      'report.md': scoreboardMarkdown(record),
+      'report.md': scoreboardMarkdown(record, language),
       'scoreboard.json': data,
     },
     cells: scoredCells(cells),

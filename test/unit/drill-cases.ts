@@ -3,6 +3,8 @@
 import { expect, test } from 'vitest';
 import type { SeenOutage, Timeline } from '../../src/lab/drills/expectations.ts';
 import { type Away, type LockOutage, lockOutage } from '../../src/lab/drills/lock-outages.ts';
+import { figuresInChinese } from '../../src/lab/report/figure-names.ts';
+import { figureRows } from '../../src/lab/report/verdict-words.ts';
 import type { Judged } from '../../src/lab/stage/result.ts';
 import type { Try } from '../../src/lab/workload/steady-purchases.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
@@ -47,11 +49,17 @@ export const stopped: SeenOutage<LockOutage> = {
 
 type Cases<Changes> = Readonly<Record<string, Changes>>;
 
+type Verdicts = Pick<Judged, 'verdict' | 'reasons'> & Partial<Pick<Judged, 'figures'>>;
+
 /** A sentence that no reader of Chinese sees. */
 export const said = (en: string): Bilingual => ({ en, zh: '不给人看' });
 
 /** Every reason must be there in Chinese, too; what k6 prints is as k6 says it. */
-function inEnglish({ verdict, reasons }: Pick<Judged, 'verdict' | 'reasons'>) {
+function inEnglish({ verdict, reasons, figures = {} }: Verdicts) {
+  // One that has the name of a rung, or a number, in its name is as it is recorded.
+  const named = Object.entries(figures).filter(([name]) => !name.includes(' '));
+  for (const [name] of figureRows(Object.fromEntries(named), 'zh', figuresInChinese))
+    expect.soft(name).toMatch(/\p{Script=Han}/u);
   for (const { en, zh } of reasons.filter((each) => !each.en.startsWith('k6'))) {
     expect.soft(zh, en).toMatch(/\p{Script=Han}/u);
     expect.soft(zh, en).not.toMatch(/\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/);
@@ -60,10 +68,7 @@ function inEnglish({ verdict, reasons }: Pick<Judged, 'verdict' | 'reasons'>) {
 }
 
 /** @param judge what a drill has seen with these changes; without one it must be held. */
-export const verdictsOf = <Changes>(
-  drill: string,
-  judge: (changes: Changes) => Pick<Judged, 'verdict' | 'reasons'>,
-) => ({
+export const verdictsOf = <Changes>(drill: string, judge: (changes: Changes) => Verdicts) => ({
   /** Each key says what is different, and does not matter. */
   holds(cases: Cases<Changes>) {
     test.each(Object.entries(cases))(`${drill} is held when %s`, (_, changes) => {

@@ -276,7 +276,7 @@ test('says for the documents what became of the order at each hop, on each queue
     stuck: 1,
     seconds: null,
   });
-  const [, table] = hopTables([...hops, stuck]).map(tableMarkdown);
+  const [, table] = hopTables([...hops, stuck]).map((each) => tableMarkdown(each));
   expect(table?.split('\n').slice(2)).toEqual([
     '| queue of | queue-restarts | worker-away | worker-dies | worker-dies-after-commit |',
     '| --- | --- | --- | --- | --- |',

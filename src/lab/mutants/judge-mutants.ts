@@ -50,6 +50,11 @@ const faultOf = (name: MutantName): Bilingual => trials[mutants[name].trial].fau
 const seen = ({ mutant, fate }: MutantResult): string =>
   fate === 'red' ? mutants[mutant].turnsRed : fate;
 
+const verdictText = (verdict: Verdict): Bilingual => ({
+  en: verdict,
+  zh: texts.zh.verdicts[verdict],
+});
+
 const heads = {
   mutant: { en: 'mutant', zh: '变异体' },
   check: { en: 'check that went red', zh: '变红的检查' },
@@ -79,7 +84,7 @@ const shortTable = (results: readonly MutantResult[]): Table => ({
   head: [heads.mutant, heads.check, 's', heads.real, 's'],
   rows: results.map((result) => [
     ...[result.mutant, seen(result), fixed(result.seconds)],
-    ...[result.real.verdict, fixed(result.real.seconds)],
+    ...[verdictText(result.real.verdict), fixed(result.real.seconds)],
   ]),
 });
 
@@ -97,7 +102,11 @@ const wholeTable = (results: readonly MutantResult[]): Table => ({
   ],
   rows: results.map((result) => {
     const { mutant, seconds, real, violated, evidence } = result;
-    const held = `${real.verdict} (${fixed(real.seconds)} s)`;
+    const { en, zh } = verdictText(real.verdict);
+    const held = {
+      en: `${en} (${fixed(real.seconds)} s)`,
+      zh: `${zh}（${fixed(real.seconds)} s）`,
+    };
     const about = [mutant, mutants[mutant].defence, faultOf(mutant)];
     return [...about, seen(result), fixed(seconds), held, violated.join(', '), evidence];
   }),

@@ -4,7 +4,7 @@ import type { CheckName, Verdict } from '../../service/domain.ts';
 import { LockstepError } from '../../service/errors.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Bilingual } from '../../texts/texts.ts';
-import type { Judged, Table } from '../stage/result.ts';
+import { type Judged, ofName, type Table } from '../stage/result.ts';
 import type { Experiment, Stage } from '../stage/stage.ts';
 import { choicesOf, everyOrder } from './explore.ts';
 import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
@@ -110,10 +110,11 @@ export function judgedOrders(seen: readonly OrdersOfRung[]): Judged {
   };
 }
 
-function hintsOf(seen: readonly OrdersOfRung[]): string[] {
+function hintsOf(seen: readonly OrdersOfRung[]): Bilingual[] {
   const [first] = seen.filter(({ broken }) => broken.length > 0);
   if (!first) return [];
-  return [`play one: npx lockstep race --choices ${first.broken[0]} --rung ${first.rung}`];
+  const command = `npx lockstep race --choices ${first.broken[0]} --rung ${first.rung}`;
+  return [ofName({ en: 'play one', zh: '走其中一种' }, command)];
 }
 
 const tablesOf = (seen: readonly OrdersOfRung[]): Table[] => [

@@ -198,7 +198,7 @@ function drillParts(runsFolder: string): Parts {
     const tables = (drill.tables ?? []).filter(({ title }) => titles.includes(textIn('en', title)));
     if (tables.length < titles.length) continue; // It was interrupted, or nothing could be told.
     const measured = measuredBy(drill.command, drill.verdict);
-    parts[name] = [...tables.map(tableMarkdown), measured].join('\n\n');
+    parts[name] = [...tables.map((table) => tableMarkdown(table)), measured].join('\n\n');
   }
   return parts;
 }

@@ -2,7 +2,7 @@
 import type { Language } from '../../texts/texts.ts';
 import type { Database } from '../environment/servers/database.ts';
 import type { ReportAbout, ScoredCell, StageEvent } from '../stage/events.ts';
-import { isAsExpected, type Judged, type Result } from '../stage/result.ts';
+import { isAsExpected, type Judged, type Result, type Text } from '../stage/result.ts';
 import type { Experiment } from '../stage/stage.ts';
 import { chromeTrace } from './chrome-trace.ts';
 import { eventsFile, factsFiles, timeStamp, writeFolder } from './folder.ts';
@@ -58,6 +58,9 @@ export interface Written<Own> {
   readonly ownReport: OwnReport | undefined;
 }
 
+const withEnding = (hint: Text, ending: string): Text =>
+  typeof hint === 'string' ? hint + ending : { en: hint.en + ending, zh: hint.zh + ending };
+
 /**
  * Of the first play that is not as expected.
  * @param ending of its commands: the database, where the command has that option
@@ -80,7 +83,7 @@ export async function writeReport<Options extends object, Own>(
   const shown = plays.find(({ result }) => isAsExpected(result) !== 'yes') ?? plays[0];
   if (!shown) throw new RangeError('an experiment is played at least once');
   const { facts, own, hints = [], ...others } = shown.result;
-  const result = { ...others, hints: hints.map((hint) => hint + ending) };
+  const result = { ...others, hints: hints.map((hint) => withEnding(hint, ending)) };
   const command = ((own && repeat?.(own)) ?? planned) + ending;
   const about = { command, time: timeStamp(), machine: await describeMachine(database) };
   const ownAbout = { ...about, plays: plays.map((each) => each.result) };
@@ -97,7 +100,7 @@ export async function writeReport<Options extends object, Own>(
       options,
       ...result,
     },
-    'report.md': resultMarkdown(command, result, result.recorded.loads),
+    'report.md': resultMarkdown(command, result, result.recorded.loads, language),
     ...ownReport?.files,
     ...replay,
     ...eventsFile(shown.events),

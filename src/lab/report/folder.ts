@@ -1,4 +1,5 @@
 /** `runs/<time>-<name>/`: the files that a command leaves. */
+
 import {
   existsSync,
   mkdirSync,
@@ -12,6 +13,7 @@ import { basename, join } from 'node:path';
 import { html, raw } from 'hono/html';
 import type { Facts } from '../../service/audit/facts.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
+import type { Language } from '../../texts/texts.ts';
 import type { StageEvent } from '../stage/events.ts';
 import { colours } from './colours.ts';
 
@@ -49,16 +51,24 @@ export function writeFolder(
   return folder;
 }
 
-/** The files of a report that is text only, and as it stands on its page. */
-export const textReport = (title: string, text: string): Record<string, string> => ({
+/**
+ * The files of a report that is text only, and as it stands on its page. The documents are made
+ * from its English text.
+ */
+export const textReport = (
+  title: string,
+  text: string,
+  shown = text,
+  language: Language = 'en',
+): Record<string, string> => ({
   'report.txt': text,
-  'report.md': `# ${title}\n\n\`\`\`text\n${text}\n\`\`\`\n`,
-  'index.html': textPage(title, text),
+  'report.md': `# ${title}\n\n\`\`\`text\n${shown}\n\`\`\`\n`,
+  'index.html': textPage(title, shown, language),
 });
 
-const textPage = (name: string, text: string): string =>
+const textPage = (name: string, text: string, language: Language): string =>
   String(html`<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>${name}</title>

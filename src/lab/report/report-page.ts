@@ -1,16 +1,19 @@
 /** A run folder's report as one HTML page, with a link to the page of each race. */
+
 import { html, raw } from 'hono/html';
 import { ladder } from '../../service/ladder/rungs.ts';
 import { type Language, texts } from '../../texts/texts.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { OrdersOfRung } from '../play/all-orders.ts';
 import type { PlayedRace, RaceResult } from '../play/race-verdict.ts';
+import { evidenceIn } from '../stage/result.ts';
 import { cellText } from '../stage/table.ts';
 import { colours } from './colours.ts';
 import { headlineTable } from './demo-lines.ts';
 import { costTable, serialBlocks } from './run-tables.ts';
 import { auditLines, claimSentence, proofLines } from './sentences.ts';
 import { blocksText, tableText } from './table.ts';
+import { verdictWords } from './verdict-words.ts';
 
 export interface RunRecord {
   readonly command: string;
@@ -34,10 +37,62 @@ export interface Report extends Required<RunRecord> {
 
 export const racesFile = 'races.html';
 
+const en = {
+  rushes: 'Rushes',
+  orders: 'Orders',
+  races: 'Races',
+  cost: 'Cost',
+  evidence: 'Evidence',
+  machine: 'Machine and versions',
+  green: 'A verdict is green when the ladder claims it: a weak rung must be violated.',
+  runHead: [
+    ...['ch', 'rung', 'instances', 'accepted', 'refused', 'sold', 'oversold', 'users with two'],
+    ...['verdict', 'as claimed'],
+  ],
+  interleavings: 'Interleavings',
+  everyOne: 'Two buyers in two processes: every interleaving of their steps was played.',
+  ordersHead: ['rung', 'interleavings', 'break it', 'as claimed', 'one that breaks it'],
+  raceHead: ['race', 'rung', 'verdict', 'as claimed', 'evidence'],
+  ended: (count: number, all: number) =>
+    html`<strong>${count} of ${all}</strong> runs, interleavings and races ended as the ladder claims.`,
+  follow: (count: number) => `${count} more follow.`,
+  stopped: (count: number) => `The command was stopped: ${count} more were planned.`,
+  retries: (count: number) => `, ${count} retries`,
+};
+
+const zh: typeof en = {
+  rushes: '抢购',
+  orders: '先后顺序',
+  races: '竞态',
+  cost: '代价',
+  evidence: '证据',
+  machine: '机器和版本',
+  green: '与预期一致就是绿色：弱的方案本来就该违反。',
+  runHead: [
+    ...['章', '方案', '实例', '受理', '拒绝', '卖出', '超卖', '有两单的用户'],
+    ...['结果', '与预期一致'],
+  ],
+  interleavings: '先后顺序',
+  everyOne: '两个进程里的两个买家：步骤的每一种先后顺序都跑过。',
+  ordersHead: ['方案', '顺序', '违反', '与预期一致', '其中一种'],
+  raceHead: ['竞态', '方案', '结果', '与预期一致', '证据'],
+  ended: (count, all) =>
+    html`抢购、先后顺序和竞态共 ${all} 次，<strong>${count}</strong> 次与预期一致。`,
+  follow: (count) => `还有 ${count} 次。`,
+  stopped: (count) => `命令被中断：还有 ${count} 次没有跑。`,
+  retries: (count) => `，重试 ${count} 次`,
+};
+
+export const reportWords: Readonly<Record<Language, typeof en>> = { en, zh };
+
+const headRow = (names: readonly string[]) =>
+  html`<tr>${names.map((name) => html`<th>${name}</th>`)}</tr>`;
+
 export function reportPage(report: Report, language: Language = 'en'): string {
   const { command, time, machine, runs, serial, orders, races, isRunning } = report;
   const results = runs.map(({ result }) => result);
   const all = [...results, ...serial.map(({ result }) => result), ...orders, ...races];
+  const say = reportWords[language];
   const page = html`<!doctype html>
 <html lang="${language}">
 <meta charset="utf-8">
@@ -47,23 +102,23 @@ ${isRunning ? html`<meta http-equiv="refresh" content="5">` : ''}
 <style>${raw(style)}</style>
 <h1>Lockstep <small>${time}</small></h1>
 <p><code>${command}</code></p>
-<p class="${all.every(({ asClaimed }) => asClaimed) ? 'expected' : 'surprise'}">${countSentence(all, report)}</p>
+<p class="${all.every(({ asClaimed }) => asClaimed) ? 'expected' : 'surprise'}">${countSentence(all, report, language)}</p>
 ${headline(results, language)}
-<nav>${sections(report).map(([id, name]) => html`<a href="#${id}">${name}</a> `)}</nav>
-<h2 id="rushes">Rushes</h2>
-<p><small>A verdict is green when the ladder claims it: a weak rung must be violated.</small></p>
+<nav>${sections(report, language).map(([id, name]) => html`<a href="#${id}">${name}</a> `)}</nav>
+<h2 id="rushes">${say.rushes}</h2>
+<p><small>${say.green}</small></p>
 <div class="wide"><table>
-<tr><th>ch</th><th>rung</th><th>instances</th><th>accepted</th><th>refused</th><th>sold</th><th>oversold</th><th>users with two</th><th>verdict</th><th>as claimed</th></tr>
+${headRow(say.runHead)}
 ${runs.map((run) => runRow(run, language))}
 </table></div>
-${orders.length > 0 ? html`<h2 id="orders">Interleavings</h2><p><small>Two buyers in two processes: every interleaving of their steps was played.</small></p><div class="wide"><table><tr><th>rung</th><th>interleavings</th><th>break it</th><th>as claimed</th><th>one that breaks it</th></tr>${orders.map((each) => orderRow(each, command))}</table></div>` : ''}
-${races.length > 0 ? html`<h2 id="races">Races</h2><div class="wide"><table><tr><th>race</th><th>rung</th><th>verdict</th><th>as claimed</th><th>evidence</th></tr>${races.map(raceRow)}</table></div>` : ''}
-<h2 id="cost">Cost</h2>
+${orders.length > 0 ? html`<h2 id="orders">${say.interleavings}</h2><p><small>${say.everyOne}</small></p><div class="wide"><table>${headRow(say.ordersHead)}${orders.map((each) => orderRow(each, command))}</table></div>` : ''}
+${races.length > 0 ? html`<h2 id="races">${say.races}</h2><div class="wide"><table>${headRow(say.raceHead)}${races.map((race) => raceRow(race, language))}</table></div>` : ''}
+<h2 id="cost">${say.cost}</h2>
 <pre>${tableText(costTable(results), language)}</pre>
 ${serial.length > 0 ? html`<pre>${serialText(serial, language)}</pre>` : ''}
-<h2 id="evidence">Evidence</h2>
+<h2 id="evidence">${say.evidence}</h2>
 ${runs.map((run) => runEvidence(run, language))}
-<h2 id="machine">Machine and versions</h2>
+<h2 id="machine">${say.machine}</h2>
 <ul>${Object.entries(machine).map(([name, value]) => html`<li>${name}: ${value}</li>`)}</ul>
 </html>
 `;
@@ -85,25 +140,32 @@ ${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</t
 const serialText = (serial: readonly Run[], language: Language): string =>
   blocksText(serialBlocks(serial.map(({ result }) => result)), language);
 
-const sections = ({ orders, races }: Report): (readonly [id: string, name: string])[] => [
-  ['rushes', 'Rushes'],
-  ...(orders.length > 0 ? [['orders', 'Orders'] as const] : []),
-  ...(races.length > 0 ? [['races', 'Races'] as const] : []),
-  ['cost', 'Cost'],
-  ['evidence', 'Evidence'],
-  ['machine', 'Machine'],
-];
+function sections(
+  { orders, races }: Report,
+  language: Language,
+): (readonly [id: string, name: string])[] {
+  const say = reportWords[language];
+  return [
+    ['rushes', say.rushes],
+    ...(orders.length > 0 ? [['orders', say.orders] as const] : []),
+    ...(races.length > 0 ? [['races', say.races] as const] : []),
+    ['cost', say.cost],
+    ['evidence', say.evidence],
+    ['machine', language === 'en' ? 'Machine' : say.machine],
+  ];
+}
 
 function countSentence(
   all: readonly { asClaimed: boolean }[],
   { planned, isRunning }: Pick<Report, 'planned' | 'isRunning'>,
+  language: Language,
 ) {
+  const say = reportWords[language];
   const count = all.filter(({ asClaimed }) => asClaimed).length;
-  const ended = html`<strong>${count} of ${all.length}</strong> runs, interleavings and races ended as the ladder claims.`;
-  if (isRunning) return html`${ended} ${planned - all.length} more follow.`;
-  return all.length < planned
-    ? html`${ended} The command was stopped: ${planned - all.length} more were planned.`
-    : ended;
+  const ended = say.ended(count, all.length);
+  const left = planned - all.length;
+  if (isRunning) return html`${ended} ${say.follow(left)}`;
+  return left > 0 ? html`${ended} ${say.stopped(left)}` : ended;
 }
 
 const anchor = ({ result }: Run): string =>
@@ -128,13 +190,14 @@ function runRow(run: Run, language: Language) {
     usersWithTwoOrders,
     verdict,
   } = run.result;
-  const note = retries > 0 ? `, ${retries} retries` : '';
+  const say = reportWords[language];
+  const note = retries > 0 ? say.retries(retries) : '';
   return html`<tr class="${classOf(run.result)}">
 <td>${ladder[rung].chapter}</td>
 <td><a href="#${anchor(run)}">${rung}</a>${note}<br><small>${texts[language].rungs[rung].lesson}</small></td>
-<td>${instances}${balancer === 'cluster' ? ' (Node’s cluster)' : ''}</td>
+<td>${instances}${balancer === 'cluster' ? verdictWords[language].cluster : ''}</td>
 <td>${attempts.accepted}</td><td>${attempts.refused}</td><td>${orders}</td><td>${oversoldBy}</td><td>${usersWithTwoOrders}</td>
-<td class="verdict">${verdict}</td><td>${mark(run.result.asClaimed)}</td>
+<td class="verdict">${texts[language].verdicts[verdict]}</td><td>${mark(run.result.asClaimed)}</td>
 </tr>`;
 }
 
@@ -143,9 +206,9 @@ const orderRow = (each: OrdersOfRung, command: string) => html`<tr class="${clas
 <td>${each.rung}</td><td>${each.orders}</td><td class="verdict">${each.broken.length}</td><td>${mark(each.asClaimed)}</td><td>${each.broken[0] ? html`<code>npx lockstep race --choices ${each.broken[0]} --rung ${each.rung}${/ --database \w+/.exec(command)?.[0] ?? ''}</code>` : ''}</td>
 </tr>`;
 
-const raceRow = (race: RaceResult) => html`<tr class="${classOf(race)}">
+const raceRow = (race: RaceResult, language: Language) => html`<tr class="${classOf(race)}">
 <td><a href="${racesFile}#race-${race.race}-${race.rung}">${race.race}</a></td><td>${race.rung}</td>
-<td class="verdict">${race.verdict}</td><td>${mark(race.asClaimed)}</td><td>${race.evidence}</td>
+<td class="verdict">${texts[language].verdicts[race.verdict]}</td><td>${mark(race.asClaimed)}</td><td>${evidenceIn(language, race)}</td>
 </tr>`;
 
 const runEvidence = (run: Run, language: Language) => html`<details id="${anchor(run)}">

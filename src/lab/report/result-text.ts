@@ -2,6 +2,8 @@
 import type { Language } from '../../texts/texts.ts';
 import { type Result, textIn } from '../stage/result.ts';
 import type { LoadCost } from '../stage/seconds.ts';
+import { figuresInChinese } from './figure-names.ts';
+import { colons } from './file-words.ts';
 import { markdownTable, tableMarkdown, tableText } from './table.ts';
 import { costSentences, figureRows, verdictWords } from './verdict-words.ts';
 import { wrap } from './wrap.ts';
@@ -22,7 +24,9 @@ export function resultText(
   const say = verdictWords[language];
   const { verdict, reasons, asClaimed = [], figures, tables = [], faults, hints = [] } = result;
   const { conclusions = [] } = result;
-  const rows = figureRows(figures, language).map(([name, value]) => `  ${name}: ${value}`);
+  const rows = figureRows(figures, language, figuresInChinese).map(
+    ([name, value]) => `  ${name}${colons[language]}${value}`,
+  );
   const injected = Object.entries(faults).map(([name, times]) => `${times} × ${name}`);
   return [
     ...tables.filter(({ isWide }) => !isWide).flatMap((table) => [tableText(table, language), '']),
@@ -36,27 +40,31 @@ export function resultText(
     say.verdictIs(verdict) + (verdict === 'held' && asClaimed.length > 0 ? say.claimedOnly : ''),
     ...reasons.slice(0, reasonsMax).map((each) => wrap(`  ${textIn(language, each)}`, 79, '    ')),
     ...(reasons.length > reasonsMax ? [`  ${say.more(reasons.length - reasonsMax)}`] : []),
-    ...(hints.length > 0 ? ['', ...hints] : []),
+    ...(hints.length > 0 ? ['', ...hints.map((hint) => textIn(language, hint))] : []),
   ].join('\n');
 }
 
-/** The same as Markdown, in English. @param loads what each cost its buyers */
+/** The same as Markdown. @param loads what each cost its buyers */
 export function resultMarkdown(
   command: string,
   result: Omit<ShownResult, 'faults' | 'hints'>,
   loads: readonly LoadCost[] = [],
+  language: Language = 'en',
 ): string {
   const { verdict, reasons, asClaimed = [], conclusions = [], figures, tables = [] } = result;
+  const say = verdictWords[language];
   return [
-    ...[...costSentences(loads), ...conclusions.map(({ en }) => en)].map((text) => `- ${text}`),
-    ...tables.map(tableMarkdown),
-    markdownTable([['figure', 'value'], ...figureRows(figures)]),
-    ...[...asClaimed.map((text) => `as claimed: ${textIn('en', text)}`), ...reasons].map(
-      (text) => `- ${textIn('en', text)}`,
+    ...[...costSentences(loads, language), ...conclusions.map((said) => said[language])].map(
+      (text) => `- ${text}`,
     ),
-    measuredBy(command, verdict),
+    ...tables.map((table) => tableMarkdown(table, language)),
+    markdownTable([say.figureHead, ...figureRows(figures, language, figuresInChinese)]),
+    ...[
+      ...asClaimed.map((text) => say.claimed(text[language])),
+      ...reasons.map((text) => text[language]),
+    ].map((text) => `- ${text}`),
+    say.measuredBy(command, verdict),
   ].join('\n\n');
 }
 
-export const measuredBy = (command: string, verdict: string): string =>
-  `Measured by \`${command}\`: ${verdict}.`;
+export const measuredBy = verdictWords.en.measuredBy;

@@ -12,7 +12,7 @@ import { factsFiles, newFolder, timeStamp, withoutFacts, writeFiles } from './fo
 import { describeMachine } from './machine.ts';
 import { raceText } from './race-text.ts';
 import { racesPage } from './replay-files.ts';
-import { type Report, type RunRecord, racesFile, reportPage } from './report-page.ts';
+import { type Report, type RunRecord, racesFile, reportPage, reportWords } from './report-page.ts';
 import { demoTables, raceTable } from './run-tables.ts';
 import { auditLines, claimSentence, proofLines, topology } from './sentences.ts';
 import { blocksText, tableText } from './table.ts';
@@ -41,7 +41,7 @@ export async function openRunFolder(
     finish: (record) => {
       const report = completed(record, { time, machine, isRunning: false });
       write(report);
-      writeFiles(path, dataFiles(report));
+      writeFiles(path, dataFiles(report, language));
     },
   };
 }
@@ -58,7 +58,7 @@ export function runFiles(
   language: Language,
 ): Record<string, unknown> {
   const report = completed(record, { ...about, isRunning: false });
-  return { 'index.html': reportPage(report, language), ...dataFiles(report) };
+  return { 'index.html': reportPage(report, language), ...dataFiles(report, language) };
 }
 
 function completed(
@@ -75,15 +75,16 @@ const runData = ({ audit, ...run }: Run) => ({
   audit: { ...audit, ...auditInEnglish(audit) },
 });
 
-function dataFiles(report: Report): Record<string, unknown> {
+function dataFiles(report: Report, language: Language): Record<string, unknown> {
   const { command, time, machine, planned, runs, serial, orders, races } = report;
   return {
-    'report.md': markdownReport(report),
+    'report.md': markdownReport(report, language),
     'tables.txt': blocksText(
       demoTables(
         runs.map(({ result }) => result),
         serial.map(({ result }) => result),
       ),
+      language,
     ),
     'report.json': {
       ...{ command, time, machine, planned },
@@ -96,7 +97,8 @@ function dataFiles(report: Report): Record<string, unknown> {
   };
 }
 
-function markdownReport(report: Report): string {
+function markdownReport(report: Report, language: Language): string {
+  const say = reportWords[language];
   const { command, time, machine, runs, serial, orders, races } = report;
   const results = runs.map(({ result }) => result);
   const list = Object.entries(machine).map(([name, value]) => `- ${name}: ${value}`);
@@ -109,28 +111,31 @@ function markdownReport(report: Report): string {
           results,
           serial.map(({ result }) => result),
         ),
+        language,
       ),
     ),
-    ...runs.map(runChapter),
+    ...runs.map((run) => runChapter(run, language)),
     ...(orders.length > 0
-      ? ['## Orders', fenced(orders.map((each) => ordersLine(each)).join('\n'))]
+      ? [`## ${say.orders}`, fenced(orders.map((each) => ordersLine(each, language)).join('\n'))]
       : []),
-    ...raceChapters(races),
-    '## Machine and versions',
+    ...raceChapters(races, language),
+    `## ${say.machine}`,
     list.join('\n'),
   ].join('\n\n');
 }
 
 const fenced = (text: string): string => `\`\`\`text\n${text}\n\`\`\``;
 
-const runChapter = (run: Run): string =>
-  `## ${topology(run)}\n\n${claimSentence(run)}\n\n${fenced([auditLines(run.audit), ...proofLines(run)].join('\n'))}`;
+function runChapter(run: Run, language: Language): string {
+  const evidence = [auditLines(run.audit, language), ...proofLines(run, language)].join('\n');
+  return `## ${topology(run, language)}\n\n${claimSentence(run, language)}\n\n${fenced(evidence)}`;
+}
 
-const raceChapters = (races: readonly RaceResult[]): string[] =>
+const raceChapters = (races: readonly RaceResult[], language: Language): string[] =>
   races.length === 0
     ? []
     : [
-        '## Races',
-        fenced(tableText(raceTable(races))),
-        ...races.map((race) => fenced(raceText(race))),
+        `## ${reportWords[language].races}`,
+        fenced(tableText(raceTable(races), language)),
+        ...races.map((race) => fenced(raceText(race, language))),
       ];

@@ -132,58 +132,83 @@ function surprises(cells: readonly Cell[], language: Language): string[] {
   return lines.length > 0 ? [lines.join('\n')] : [];
 }
 
-export const scoreboardMarkdown = (board: Scoreboard): string =>
+export const scoreboardMarkdown = (board: Scoreboard, language: Language = 'en'): string =>
   [
-    scoreboardTables(board),
-    '### Cell by cell',
+    scoreboardTables(board, language),
+    `### ${markdownWords[language].cells}`,
     ...[...safetyFaults, ...outageFaults.map(({ name }) => name)].flatMap((fault) =>
-      faultDetails(fault, board.cells),
+      faultDetails(fault, board.cells, language),
     ),
   ].join('\n\n');
 
+const markdownWords = {
+  en: {
+    ...{ cells: 'Cell by cell', isRight: 'Is the sale right?', sellsOn: 'Does it sell on?' },
+    ...{ rung: 'rung', needs: 'needs', end: '. ' },
+    playedBy: (commands: number) =>
+      commands > 1 ? 'Each cell is from the newest run that played it:' : 'Played by:',
+    columns: (names: string) => `The columns: ${names}.`,
+    machine: (where: string) => `Machine: ${where}.`,
+  },
+  zh: {
+    ...{ cells: '每一格', isRight: '结果对不对？', sellsOn: '能不能继续卖？' },
+    ...{ rung: '方案', needs: '需要', end: '' },
+    playedBy: (commands: number) =>
+      commands > 1 ? '每一格取最近一次运行的结果：' : '由这个命令跑出：',
+    columns: (names: string) => `各列：${names}。`,
+    machine: (where: string) => `机器：${where}。`,
+  },
+} as const;
+
 /** Without the ids of orders, which are others in each run. */
-export function scoreboardTables({ runs, machine, cells }: Scoreboard): string {
+export function scoreboardTables(
+  { runs, machine, cells }: Scoreboard,
+  language: Language = 'en',
+): string {
+  const say = markdownWords[language];
   const rows = scoreRows(cells);
   const where = Object.entries(machine).map(([name, value]) => `${name} ${value}`);
   const safety = rows.map((row) => [`\`${row.rung}\``, ...row.safety.map(safetyMark)]);
   const outages = rows.map((row) => [
     `\`${row.rung}\``,
-    row.needs.en,
+    row.needs[language],
     ...row.outages.map(outageMark),
   ]);
   const faults = safetyFaults.map((fault, index) => `${index + 1} \`${fault}\``);
   return [
-    `${countsText(cells)}. ${runs.length > 1 ? 'Each cell is from the newest run that played it:' : 'Played by:'}`,
+    countsText(cells, language) + say.end + say.playedBy(runs.length),
     runs.map(({ command, time }) => `- \`${command}\` (${time})`).join('\n'),
-    '### Is the sale right?',
-    legendList(markLegend),
-    wrap(`The columns: ${faults.join(', ')}.`, 120, ''),
-    markdownTable([['rung', ...safetyFaults.map((_, index) => String(index + 1))], ...safety]),
-    '### Does it sell on?',
-    legendList(outageLegend),
+    `### ${say.isRight}`,
+    legendList(markLegend, language),
+    wrap(say.columns(faults.join(', ')), 120, ''),
+    markdownTable([[say.rung, ...safetyFaults.map((_, index) => String(index + 1))], ...safety]),
+    `### ${say.sellsOn}`,
+    legendList(outageLegend, language),
     markdownTable([
-      ['rung', 'needs', ...outageFaults.map(({ name }) => name.replace('-', ' '))],
+      [say.rung, say.needs, ...outageFaults.map((fault) => headOf(fault)[language])],
       ...outages,
     ]),
-    `Machine: ${where.join('; ')}.`,
+    say.machine(where.join('; ')),
   ].join('\n\n');
 }
 
-const legendList = (legend: Readonly<Record<string, Bilingual>>): string =>
+const legendList = (legend: Readonly<Record<string, Bilingual>>, language: Language): string =>
   Object.entries(legend)
-    .map(([mark, { en }]) => `- \`${mark}\`: ${en}`)
+    .map(([mark, means]) => `- \`${mark}\`${colons[language]}${means[language]}`)
     .join('\n');
 
 /** Folded, because there are hundreds. Rungs of which the same was seen share a line. */
-function faultDetails(fault: string, cells: readonly Cell[]): string[] {
+function faultDetails(fault: string, cells: readonly Cell[], language: Language): string[] {
   const played = scoredRungs.flatMap((rung) =>
     cells.filter((cell) => cell.fault === fault && cell.rung === rung),
   );
   if (played.length === 0) return [];
-  const lines = [...Map.groupBy(played, (cell) => cellSentence(cell))].map(([sentence, same]) => {
-    const rungs = same.map(({ rung }) => `\`${rung}\``).join(', ');
-    return `- ${rungs}: ${sentence}`;
-  });
-  const summary = `<summary><code>${fault}</code>: ${faultText(fault)}</summary>`;
+  const lines = [...Map.groupBy(played, (cell) => cellSentence(cell, language))].map(
+    ([sentence, same]) => {
+      const rungs = same.map(({ rung }) => `\`${rung}\``).join(', ');
+      return `- ${rungs}${colons[language]}${sentence}`;
+    },
+  );
+  const summary = `<summary><code>${fault}</code>${colons[language]}${faultText(fault, language)}</summary>`;
   return [`<details>${summary}\n\n${lines.join('\n')}\n\n</details>`];
 }

@@ -10,7 +10,7 @@ import { verdictWords } from './verdict-words.ts';
 import { atRight, padded, wrap } from './wrap.ts';
 
 export const topology = ({ result }: Run, language: Language = 'en'): string => {
-  const balancer = result.balancer === 'cluster' ? ' (Node’s cluster)' : '';
+  const balancer = result.balancer === 'cluster' ? verdictWords[language].cluster : '';
   return verdictWords[language].instances(result.rung, result.instances) + balancer;
 };
 

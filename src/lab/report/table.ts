@@ -2,6 +2,7 @@
 import type { Language } from '../../texts/texts.ts';
 import { type Table, type Text, textIn } from '../stage/result.ts';
 import { type Block, cellText, isTable, meaningsOf } from '../stage/table.ts';
+import { colons } from './file-words.ts';
 import { atRight, columns, padded, wrap } from './wrap.ts';
 
 /** The parts of a report, with empty lines between them. */
@@ -59,10 +60,15 @@ export function legendLines(
 }
 
 /** Below it, a list of what its columns say. */
-export function tableMarkdown(table: Table): string {
-  const rows = [table.head, ...table.rows].map((row) => row.map((cell) => cellText('en', cell)));
-  const meanings = meaningsOf(table, 'en').map(([name, means]) => `- \`${name}\`: ${means}`);
-  const parts = [`${textIn('en', table.title)}:`, markdownTable(rows)];
+export function tableMarkdown(table: Table, language: Language = 'en'): string {
+  const rows = [table.head, ...table.rows].map((row) =>
+    row.map((cell) => cellText(language, cell)),
+  );
+  const colon = colons[language];
+  const meanings = meaningsOf(table, language).map(
+    ([name, means]) => `- \`${name}\`${colon}${means}`,
+  );
+  const parts = [textIn(language, table.title) + colon.trimEnd(), markdownTable(rows)];
   return [...parts, ...(meanings.length > 0 ? [meanings.join('\n')] : [])].join('\n\n');
 }
 

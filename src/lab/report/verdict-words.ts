@@ -13,6 +13,7 @@ interface VerdictWords {
   readonly alsoBroken: (names: readonly string[], isClaimed: boolean) => string;
   readonly ladderClaims: (verdict: Verdict, checks: readonly CheckName[]) => string;
   readonly instances: (rung: string, instances: number) => string;
+  readonly cluster: string;
   readonly proofOf: (check: CheckName) => string;
   readonly raceTitle: (race: string, rung: string, title: string) => string;
   readonly inMysql: string;
@@ -29,6 +30,8 @@ interface VerdictWords {
   readonly verdictIs: (verdict: Verdict) => string;
   /** What broke is what the ladder claims. */
   readonly claimedOnly: string;
+  readonly figureHead: readonly [name: string, value: string];
+  readonly measuredBy: (command: string, verdict: Verdict) => string;
 }
 
 const en: VerdictWords = {
@@ -41,6 +44,7 @@ const en: VerdictWords = {
   ladderClaims: (verdict, checks) =>
     ` (the ladder claims ${verdict}${checks.map((check) => ` of ${check}`).join(' and')})`,
   instances: (rung, instances) => `${rung} on ${instances} instance${instances === 1 ? '' : 's'}`,
+  cluster: ' (Node’s cluster)',
   proofOf: (check) => `the proof that ${check} is violated:`,
   raceTitle: (race, rung, title) => `${race} on ${rung}: ${title}`,
   inMysql: 'in MySQL',
@@ -58,6 +62,8 @@ const en: VerdictWords = {
   more: (count) => `and ${count} more`,
   verdictIs: (verdict) => `verdict: ${verdict}`,
   claimedOnly: '; what broke is what the ladder claims',
+  figureHead: ['figure', 'value'],
+  measuredBy: (command, verdict) => `Measured by \`${command}\`: ${verdict}.`,
 };
 
 const zh: VerdictWords = {
@@ -69,6 +75,7 @@ const zh: VerdictWords = {
     `另外违反${isClaimed ? '（与预期一致）' : ''}：${names.join('、')}`,
   ladderClaims: (verdict, checks) => `（预期：${checks.join('、')} ${zh.verdicts[verdict]}）`,
   instances: (rung, instances) => `${rung}，${instances} 个实例`,
+  cluster: '（Node 自己的 cluster）',
   proofOf: (check) => `违反 ${check} 的证据：`,
   raceTitle: (race, rung, title) => `${race}，方案 ${rung}：${title}`,
   inMysql: 'MySQL 里',
@@ -85,6 +92,8 @@ const zh: VerdictWords = {
   more: (count) => `还有 ${count} 条`,
   verdictIs: (verdict) => `结果：${zh.verdicts[verdict]}`,
   claimedOnly: '；违反的正是预期会违反的',
+  figureHead: ['数字', '值'],
+  measuredBy: (command, verdict) => `由 \`${command}\` 测得：${zh.verdicts[verdict]}。`,
 };
 
 export const verdictWords: Readonly<Record<Language, VerdictWords>> = { en, zh };
@@ -125,11 +134,15 @@ export const costSentences = (loads: readonly LoadCost[], language: Language = '
 export const figureRows = (
   figures: Result['figures'],
   language: Language = 'en',
+  inChinese: Readonly<Record<string, string>> = usualFigures,
 ): [name: string, value: string][] =>
-  Object.entries(figures).map(([name, value]) => [figureName(name, language), count(value)]);
+  Object.entries(figures).map(([name, value]) => [
+    (language === 'zh' ? inChinese[name] : undefined) ?? wordsOf(name),
+    count(value),
+  ]);
 
-/** Of what a learner plays. The others are of drills and benchmarks, and stay English. */
-const inChinese: Readonly<Record<string, string>> = {
+/** Those of most drills: the page has room for no more. */
+export const usualFigures: Readonly<Record<string, string>> = {
   ...{ accepted: '受理', refused: '拒绝', unknown: '结果未知', attempts: '请求' },
   ...{ recorded: '已入库', lost: '丢失', secondOrders: '重复的订单', violations: '违反的承诺' },
   ...{
@@ -140,9 +153,13 @@ const inChinese: Readonly<Record<string, string>> = {
     orders: '先后顺序',
     shown: '已演示',
   },
+  // Of a storm of purchases.
+  ...{ purchases: '下单', requests: '请求', sold: '卖出', usersWithTwoOrders: '有两单的用户' },
+  ...{ unresolved: '没有明确结果', unsent: '没有按时发出', unexpected: '不该出现的响应' },
+  ...{ vouchers: '券', faults: '故障', cells: '单元格', notAsClaimed: '与预期不一致' },
+  ...{ red: '变红', survived: '没有变红', oversold: '超卖' },
 };
 
 /** `longestGapMs` is shown as `longest gap ms`. */
-const figureName = (name: string, language: Language): string =>
-  (language === 'zh' ? inChinese[name] : undefined) ??
+const wordsOf = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

@@ -66,7 +66,7 @@ export interface Judged<Own = unknown> {
   readonly alsoBroken?: readonly CheckName[];
   readonly figures: Readonly<Record<string, number>>;
   /** Commands to try next, one in a line. */
-  readonly hints?: readonly string[];
+  readonly hints?: readonly Text[];
   readonly tables?: readonly Table[];
   /** The faults by kind, where their names would be many: `kill instance`. */
   readonly faults?: Readonly<Record<string, number>>;

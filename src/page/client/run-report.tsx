@@ -149,7 +149,9 @@ export function RunTables({ run, hasRace }: { run: RunView; hasRace: boolean }) 
         <section>
           <h2>{words.repeatIt}</h2>
           {run.parts.length > 0 && <p class="small">{words.withoutFaults}</p>}
-          <pre class="code">{[report.command, ...hints].join('\n')}</pre>
+          <pre class="code">
+            {[report.command, ...hints.map((hint) => textIn(language.value, hint))].join('\n')}
+          </pre>
         </section>
       )}
       {report && <Numbers title={words.machine} rows={Object.entries(report.machine)} />}
