@@ -87,4 +87,6 @@ test('a step waits for its second, and no longer', async () => {
   nowMs = 1_500;
   await ended;
   expect(played).toMatchObject([{ seconds: 1.5, verb: 'end' }]);
+  nowMs = 2_340;
+  expect(read(scriptText([requests.endedNow()]))).toEqual(read('2.3 end'));
 });
