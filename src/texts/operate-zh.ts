@@ -1,7 +1,7 @@
 /** What `reconcile`, `dead-letters` and `ended-sales` say in the lab, in Chinese. */
-import type { OperateSentences, ToldTerms } from '../service/operate/sentences.ts';
+import type { OperateSentences, TermsInWords } from '../service/operate/sentences.ts';
 
-const terms = ({ change, paused, begin, end }: ToldTerms): string =>
+const terms = ({ change, paused, begin, end }: TermsInWords): string =>
   `第 ${change} 次修改（${paused ? '已暂停' : '未暂停'}，从 ${begin} 到 ${end}）`;
 
 const unknown = '未知';

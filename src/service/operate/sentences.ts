@@ -4,23 +4,23 @@
  */
 
 /** A change of a sale, as one of the stores has it. */
-export interface ToldTerms {
+export interface TermsInWords {
   readonly change: number;
   readonly paused: boolean;
   readonly begin: string;
   readonly end: string;
 }
 
-const terms = ({ change, paused, begin, end }: ToldTerms): string =>
+const terms = ({ change, paused, begin, end }: TermsInWords): string =>
   `change ${change} (${paused ? 'paused' : 'not paused'}, from ${begin} until ${end})`;
 
 /** What differs between Redis and MySQL. */
 export const differenceSentences = {
   'sale-missing': (voucherId: string, buyers: number) =>
     `Redis does not have the sale of voucher ${voucherId} (${buyers} buyers): rebuild it`,
-  change: (inRedis: ToldTerms, inMysql: ToldTerms) =>
+  change: (inRedis: TermsInWords, inMysql: TermsInWords) =>
     `Redis has ${terms(inRedis)}, and MySQL ${terms(inMysql)}`,
-  'change-of-mysql': (inRedis: ToldTerms, inMysql: ToldTerms) =>
+  'change-of-mysql': (inRedis: TermsInWords, inMysql: TermsInWords) =>
     `Redis has ${terms(inRedis)}, and MySQL ${terms(inMysql)}: ` +
     'MySQL has lost its last changes, and a rebuild makes Redis as MySQL is',
   stock: (stock: number, orders: number, sum: number, initialStock: number) =>

@@ -9,7 +9,7 @@
  */
 import type { RowOf } from '../../audit/sentences.ts';
 import type { Order } from '../../domain.ts';
-import type { differenceSentences, ToldTerms } from '../../operate/sentences.ts';
+import type { differenceSentences, TermsInWords } from '../../operate/sentences.ts';
 
 /** An entry of the order stream. */
 export interface InStream {
@@ -93,13 +93,13 @@ export const inFlight = ({ inStream, inMysql }: SalePart): InStream[] =>
 export const identities = ['stock', 'buyers', 'status', 'change'] as const;
 type Identity = (typeof identities)[number];
 
-export interface Told {
+export interface Statement {
   readonly identity: Identity;
   /** A key, and the values of its sentence. */
   readonly says: RowOf<typeof differenceSentences>;
 }
 
-export type Difference = Told &
+export type Difference = Statement &
   (
     | { readonly kind: 'sale-missing' | 'stock-of-mysql' | 'change-of-mysql' }
     /** `inRedis`: the number of the last change that Redis has. */
@@ -162,7 +162,7 @@ function changeDifferences({ redis, terms }: Sale): Difference[] {
   const found = redis.terms.find((each) => !isEqual(each, terms));
   if (!found) return [];
   const isBehind = found.change > terms.change || isOtherChange(found, terms);
-  const both = [toldTerms(found), toldTerms(terms)] as const;
+  const both = [termsInWords(found), termsInWords(terms)] as const;
   const identity = 'change';
   if (isBehind) return [{ identity, kind: 'change-of-mysql', says: ['change-of-mysql', ...both] }];
   return [{ identity, kind: 'change', inRedis: found.change, says: ['change', ...both] }];
@@ -178,7 +178,7 @@ const isEqual = (one: Terms, other: Terms): boolean =>
   !isOtherChange(one, other) &&
   (['change', 'beginMs', 'endMs', 'paused'] as const).every((name) => one[name] === other[name]);
 
-const toldTerms = ({ change, beginMs, endMs, paused }: Terms): ToldTerms => ({
+const termsInWords = ({ change, beginMs, endMs, paused }: Terms): TermsInWords => ({
   ...{ change, paused },
   ...{ begin: timeText(beginMs), end: timeText(endMs) },
 });

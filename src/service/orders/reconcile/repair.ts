@@ -25,11 +25,11 @@ const noteQueued = loadScript('sale/note-queued');
 const repairsMax = 3;
 const buyersAtOnce = 500;
 
-type Mended = RowOf<typeof repairSentences>;
+type RepairSentence = RowOf<typeof repairSentences>;
 
 export interface RepairStep {
   readonly voucherId: string;
-  readonly says: Mended;
+  readonly says: RepairSentence;
 }
 
 export interface Repair {
@@ -123,7 +123,7 @@ export async function repairOne(
   place: RepairPlace,
   difference: Difference,
   mayRaise: boolean,
-): Promise<Mended | null> {
+): Promise<RepairSentence | null> {
   switch (difference.kind) {
     case 'change': {
       const isCorrected = await setSale(place, difference.inRedis, mayRaise);
@@ -207,7 +207,7 @@ function setStock(place: RepairPlace, mayRaise: boolean): Promise<boolean> {
 }
 
 /** The same order, under its own id: MySQL records it once, however often it is queued. */
-async function queueOrder(place: RepairPlace, order: Order): Promise<Mended | null> {
+async function queueOrder(place: RepairPlace, order: Order): Promise<RepairSentence | null> {
   const { epoch } = place;
   const { id, voucherId, userId, requestId } = order;
   const shard = place.shardOf(userId);
@@ -222,7 +222,10 @@ async function queueOrder(place: RepairPlace, order: Order): Promise<Mended | nu
   return answer === 'queued' ? ['queued-again', id, userId] : null;
 }
 
-async function noteOrder(place: RepairPlace, { entryId, order }: InStream): Promise<Mended | null> {
+async function noteOrder(
+  place: RepairPlace,
+  { entryId, order }: InStream,
+): Promise<RepairSentence | null> {
   const { orders, queued } = place.shardOf(order.userId);
   const args = [entryId, order.id, order.voucherId, order.userId];
   const answer = await runInEpoch(place, noteQueued, [orders, queued], args);
