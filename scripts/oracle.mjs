@@ -45,12 +45,6 @@ const parts = {
           ({ verdict }) => verdict,
         ),
     ),
-  drills: () =>
-    byName(
-      lockstep('drill', '--list', '--json'),
-      ({ name }) => name,
-      ({ name }) => verdictOf(lockstep('drill', name, '--minutes', '0.05', '--json')),
-    ),
   mutants: () => testsOf('mutants'),
 };
 
