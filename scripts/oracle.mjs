@@ -1,10 +1,10 @@
 // `npm run oracle`: plays the ladder whole and compares what came out with test/oracle.json: each
 // verdict of the demo, count of orders, cell of the scoreboard, clause of a lock, test that turns a
-// mutant red, error, and command that repeats a run. A change of the project's shape changes none
-// of them. It takes more than an hour; a part can be named.
+// mutant red, and error. A change of the project's shape changes none of them. It takes an hour; a
+// part can be named. The commands that repeat a run are in test/unit/repeat-commands.test.ts.
 // Usage: node scripts/oracle.mjs [--update] [PART...]
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -104,14 +104,6 @@ function errorsOf(part) {
   });
 }
 
-/** Of the runs that a part left in its folder. */
-function commandsIn(folder) {
-  const records = readdirSync(folder, { recursive: true })
-    .filter((name) => name.endsWith('.json') && !name.startsWith('latest'))
-    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')));
-  return [...new Set(records.flatMap(({ command }) => command ?? []))].toSorted();
-}
-
 const shown = (value) => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 60));
 
 /** The paths at which two values differ. */
@@ -137,8 +129,6 @@ for (const name of chosen) {
   console.error(`${name} …`);
   after[name] = parts[name]();
 }
-const commands = commandsIn(runs);
-if (named.length === 0) after.commands = commands;
 rmSync(runs, { recursive: true, force: true });
 if (isUpdate) writeFileSync(oracleFile, `${JSON.stringify(after, null, 1)}\n`);
 const changed = differences(before, after);
