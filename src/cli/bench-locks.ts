@@ -40,9 +40,15 @@ const benchLocksRow = commandRow({
 
 export const addBenchLocks = command(benchLocksRow, (folders, { language, json }) =>
   playExperiment(folders, {
-    ...{ name: 'bench-locks', experiment: lockCosts, options: {} },
-    ...{ command: commandText(benchLocksRow, {}), times: 1, database: undefined },
-    ...{ isOnLabDatabase: true, json, language },
+    name: 'bench-locks',
+    experiment: lockCosts,
+    options: {},
+    command: commandText(benchLocksRow, {}),
+    times: 1,
+    database: undefined,
+    isOnLabDatabase: true,
+    json,
+    language,
     report: (measured, about) => lockReport(measured, measuredRun(about), language),
   }),
 );

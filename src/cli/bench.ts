@@ -123,22 +123,30 @@ const rungs = (
   seconds: number,
   rounds: number,
 ): Mode => ({
-  ...{ name, seconds, rounds },
+  name,
+  seconds,
+  rounds,
   run: async (bench, times) => measured(await benchmarkRungs(bench, names, times), rungsReport),
 });
 
 const saturation = (rung: RungName, first?: number): Mode => ({
-  ...{ name: 'bench-saturate', seconds: 5, rounds: 1 },
+  name: 'bench-saturate',
+  seconds: 5,
+  rounds: 1,
   run: async (bench) => measured(await saturate(bench, rung, first), saturationReport),
 });
 
 const rates: Mode = {
-  ...{ name: 'bench-rates', seconds: 3, rounds: 1 },
+  name: 'bench-rates',
+  seconds: 3,
+  rounds: 1,
   run: async (bench) => measured(await benchmarkRates(bench), ratesReport),
 };
 
 const profile = (rung: RungName): Mode => ({
-  ...{ name: 'bench-profile', seconds: 10, rounds: 1 },
+  name: 'bench-profile',
+  seconds: 10,
+  rounds: 1,
   run: async (bench) => {
     const { result, tree } = await benchmarkProfile(bench, rung);
     const files = { 'flame-graph.svg': flameGraph(tree) };
@@ -147,17 +155,23 @@ const profile = (rung: RungName): Mode => ({
 });
 
 const buckets: Mode = {
-  ...{ name: 'bench-buckets', seconds: 4, rounds: 5 },
+  name: 'bench-buckets',
+  seconds: 4,
+  rounds: 5,
   run: async (bench, rounds) => measured(await benchmarkBuckets(bench, rounds), bucketsReport),
 };
 
 const queues: Mode = {
-  ...{ name: 'bench-queues', seconds: 5, rounds: 3 },
+  name: 'bench-queues',
+  seconds: 5,
+  rounds: 3,
   run: async (bench, rounds) => measured(await benchmarkQueues(bench, rounds), queuesReport),
 };
 
 const flood = (rate: number): Mode => ({
-  ...{ name: 'bench-flood', seconds: 6, rounds: 1 },
+  name: 'bench-flood',
+  seconds: 6,
+  rounds: 1,
   run: async (bench) => measured(await benchmarkFlood(bench, rate), floodReport),
 });
 
@@ -165,21 +179,27 @@ const flood = (rate: number): Mode => ({
 const longestLine = 100_000;
 
 const waiting = (rung: RungName, rate: number, line: number): Mode => ({
-  ...{ name: 'bench-waiting', seconds: 6, rounds: 1 },
+  name: 'bench-waiting',
+  seconds: 6,
+  rounds: 1,
   run: async (bench) => measured(await benchmarkWaiting(bench, rung, rate, line), waitingReport),
 });
 
 function growth(rung: RungName, orders: number, byScript: boolean): Mode {
   if (!byScript) refuseManyByHttp(orders);
   return {
-    ...{ name: byScript ? 'bench-orders-by-script' : 'bench-orders', seconds: 2, rounds: 1 },
+    name: byScript ? 'bench-orders-by-script' : 'bench-orders',
+    seconds: 2,
+    rounds: 1,
     run: async (bench) =>
       measured(await benchmarkGrowth(bench, rung, orders, byScript), growthReport),
   };
 }
 
 const beside = (other: OtherService): Mode => ({
-  ...{ name: 'bench-beside', seconds: 4, rounds: 5 },
+  name: 'bench-beside',
+  seconds: 4,
+  rounds: 5,
   run: async (bench, rounds) => measured(await benchmarkBeside(bench, other, rounds), besideReport),
 });
 
@@ -286,10 +306,15 @@ export const addBench = command(benchRow, (folders, given) => {
   const { seconds = mode.seconds, rounds = mode.rounds, connections, instances } = given;
   const { language, json } = given;
   return playExperiment(folders, {
-    ...{ name: mode.name, experiment: measuring(mode, recorded) },
+    name: mode.name,
+    experiment: measuring(mode, recorded),
     options: { seconds, rounds, connections, instances },
-    ...{ command: commandText(benchRow, given), times: 1, database: undefined },
-    ...{ isOnLabDatabase: true, json, language },
+    command: commandText(benchRow, given),
+    times: 1,
+    database: undefined,
+    isOnLabDatabase: true,
+    json,
+    language,
     report: (measured, about) => benchReport(measured, measuredRun(about), language),
   });
 });

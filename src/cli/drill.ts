@@ -77,7 +77,13 @@ const soakRow = commandRow({
 export const addSoak = command(soakRow, (folders, given) => {
   const { minutes, seed, gate, database, json, language } = given;
   return playExperiment(folders, {
-    ...{ name: 'soak', experiment: soak, options: { seed, minutes, isGated: gate } },
-    ...{ command: commandText(soakRow, given), times: 1, database, json, language },
+    name: 'soak',
+    experiment: soak,
+    options: { seed, minutes, isGated: gate },
+    command: commandText(soakRow, given),
+    times: 1,
+    database,
+    json,
+    language,
   });
 });

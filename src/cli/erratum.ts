@@ -46,8 +46,13 @@ export const addErratum = command(erratumRow, (folders, { name, list, json, lang
   ];
   return playExperiment(folders, {
     ...{ name: `erratum-${name ?? 'all'}`, experiment: erratumExperiment, options: { names } },
-    ...{ command: commandText(erratumRow, { name }), times: 1, database: undefined },
-    ...{ isOnLabDatabase: true, json, isQuiet: true, language },
+    command: commandText(erratumRow, { name }),
+    times: 1,
+    database: undefined,
+    isOnLabDatabase: true,
+    json,
+    isQuiet: true,
+    language,
     report: (played) => ({
       files: {},
       data: () => played,

@@ -42,8 +42,14 @@ export const addMutants = command(mutantsRow, (folders, given) => {
   const names = only.length > 0 ? only : mutantNames;
   checkMutants(names);
   return playExperiment(folders, {
-    ...{ name: 'mutants', experiment: mutantTrials, options: { names } },
-    ...{ command: commandText(mutantsRow, { only }), times, database, json, language },
+    name: 'mutants',
+    experiment: mutantTrials,
+    options: { names },
+    command: commandText(mutantsRow, { only }),
+    times,
+    database,
+    json,
+    language,
   });
 });
 
@@ -90,7 +96,11 @@ export const addTrial = command(trialRow, (folders, { name, list, json, language
   }
   return playExperiment(folders, {
     ...{ name: `trial-${name}`, experiment: trialExperiment, options: { name, language } },
-    ...{ command: commandText(trialRow, { name }), times: 1, database: undefined },
-    ...{ isOnLabDatabase: true, json, language },
+    command: commandText(trialRow, { name }),
+    times: 1,
+    database: undefined,
+    isOnLabDatabase: true,
+    json,
+    language,
   });
 });

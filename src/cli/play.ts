@@ -48,7 +48,8 @@ export async function playExperiment<Options extends object, Own>(
   const named = (text: string) => text.replace(defaultProgram, program);
   const { repeat } = planned;
   const request = {
-    ...{ ...planned, command: named(planned.command) },
+    ...planned,
+    command: named(planned.command),
     ...(repeat && { repeat: (own: Own) => named(repeat(own)) }),
   };
   const { times, isOnLabDatabase } = request;

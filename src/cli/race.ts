@@ -40,7 +40,11 @@ function playByHand(folders: WorkFolders, given: RaceGiven): Promise<void> {
   const repeated = commandText(raceRow, { choices, rung, everyCheckpoint, commands });
   return playExperiment(folders, {
     ...{ name: `choices-${rung}`, experiment: choicesByHand, options: asked, command: repeated },
-    ...{ times, database, json, language, isQuiet: true },
+    times,
+    database,
+    json,
+    language,
+    isQuiet: true,
   });
 }
 
@@ -48,8 +52,14 @@ function playAllOrders(folders: WorkFolders, given: RaceGiven) {
   const { allOrders, json, database, language } = given;
   const rungs = typeof allOrders === 'string' ? [allOrders] : rungsWithOrders;
   return playExperiment(folders, {
-    ...{ name: 'all-orders', experiment: allOrdersExperiment(), options: { rungs } },
-    ...{ command: commandText(raceRow, { allOrders }), times: 1, database, json, language },
+    name: 'all-orders',
+    experiment: allOrdersExperiment(),
+    options: { rungs },
+    command: commandText(raceRow, { allOrders }),
+    times: 1,
+    database,
+    json,
+    language,
     isQuiet: true,
   });
 }

@@ -96,9 +96,14 @@ export const addRun = command(runRow, (folders, given) => {
   const { instances = ladder[rung].instances } = given;
   const request: RunRequest = { ...load, rung, instances, pauses: pause ?? ladder[rung].pauses };
   return playExperiment(folders, {
-    ...{ name: rung, experiment: runExperiment, options: request },
+    name: rung,
+    experiment: runExperiment,
+    options: request,
     command: commandText(runRow, { ...request, pause: [...request.pauses] }),
-    ...{ times: 1, database, json, language },
+    times: 1,
+    database,
+    json,
+    language,
     report: (done, { plays: _, ...about }) => ({
       files: runFiles({ command: about.command, runs: [done] }, about, language),
       data: () => done.result,

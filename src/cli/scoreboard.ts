@@ -59,9 +59,14 @@ const scoreboardRow = commandRow({
 export const addScoreboard = command(scoreboardRow, (folders, given) => {
   const { json, rungs = scoredRungs, faults = faultNames, times, database, language } = given;
   return playExperiment(folders, {
-    ...{ name: 'scoreboard', experiment: scoreboardExperiment() },
+    name: 'scoreboard',
+    experiment: scoreboardExperiment(),
     options: { rungs, faults, times, partMs },
-    ...{ command: commandText(scoreboardRow, given), times: 1, database, json, language },
+    command: commandText(scoreboardRow, given),
+    times: 1,
+    database,
+    json,
+    language,
     report: (cells, about) => scoreboardReport(cells, about, language),
   });
 });

@@ -350,7 +350,8 @@ const relations: readonly Relation[] = [
 const Relations = relations.reduce(
   (schema, { name, message, isBroken, always }) =>
     schema.refine((env) => !isBroken(env), {
-      ...{ path: [name], message },
+      path: [name],
+      message,
       ...(always && { when: () => true }),
     }),
   Environment,

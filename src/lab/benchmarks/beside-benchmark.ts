@@ -155,7 +155,9 @@ function otherSale({ load }: Bench, other: OtherService, orders: Seller['orders'
   const loadGenerator: RoleProcess = { role: 'load', pid: process.pid };
   const more = sold === undefined ? {} : { sold };
   return {
-    ...{ name, url, orders },
+    name,
+    url,
+    orders,
     load: { ...load, tokens, ...more },
     processes: [loadGenerator, ...processes],
   };
@@ -186,7 +188,9 @@ async function measureSeller(
   const recorded = orders ? (await settledCount(orders, countsThatSettle)) - before : 0;
   const inTime = Math.min(recorded, accepted);
   const recording = {
-    ...{ recorded, drainSeconds, duringPerSecond: during / seconds },
+    recorded,
+    drainSeconds,
+    duringPerSecond: during / seconds,
     afterPerSecond: Math.max(0, inTime - during) / drainSeconds,
     perSecond: inTime / (seconds + drainSeconds),
   };
@@ -212,7 +216,11 @@ function summarize({ lab, load }: Bench, name: string, pairs: readonly Pair[]): 
     because: 'to lose no order must not cost a shop its speed: the safe service is the faster one',
   };
   return {
-    ...{ seconds, connections, rounds, instances, ratios },
+    seconds,
+    connections,
+    rounds,
+    instances,
+    ratios,
     sellers: [figuresOf(ourName, ours), figuresOf(name, theirs)],
     otherWork: spreadOfKnown([...ours, ...theirs].map(({ purchase }) => purchase.otherWork)),
     targets: [judgeTarget(target, ratios.accepted, rounds)],

@@ -115,8 +115,14 @@ async function measureAll(
   const sales = [...measured.values()].flat().map(({ sale }) => sale);
   const { seconds, connections } = bench.load;
   return {
-    ...{ seconds, connections, rounds, instances: bench.lab.shape.instances },
-    ...{ masters: masterCount, endOfStock, rows, targets: [] },
+    seconds,
+    connections,
+    rounds,
+    instances: bench.lab.shape.instances,
+    masters: masterCount,
+    endOfStock,
+    rows,
+    targets: [],
     otherWork: spreadOfKnown(sales.map(({ purchase }) => purchase.otherWork)),
     faults: [
       ...sales.flatMap((sale) => faultsOfSale(rung, sale, connections)),
@@ -157,7 +163,9 @@ async function measureEnd(bench: Bench, buckets: number): Promise<EndFigures> {
   const voucherId = await onSale(bench, stock, buckets);
   const purchases = onePurchaseEach(voucherId, 'end', users);
   const tries = await buySteadily(purchases, {
-    ...{ baseUrl: lab.baseUrl, tokenSecret: connections.config.TOKEN_SECRET, purchasesPerSecond },
+    baseUrl: lab.baseUrl,
+    tokenSecret: connections.config.TOKEN_SECRET,
+    purchasesPerSecond,
     giveUp: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]),
   });
   const facts = { ...(await drained(connections, voucherId)), attempts: tries };

@@ -45,7 +45,10 @@ export interface Call {
 }
 
 const newCall = (name: string, part: string): Call => ({
-  ...{ name, part, self: 0, total: 0 },
+  name,
+  part,
+  self: 0,
+  total: 0,
   calls: new Map(),
 });
 

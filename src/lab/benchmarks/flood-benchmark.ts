@@ -87,7 +87,10 @@ async function measureRow(bench: Bench, rate: number, flood: FloodRequest | null
   const { accepted, recorded, answers, p50Ms, p99Ms, otherWork, sellingSeconds, flooded } =
     measured;
   const row = {
-    ...{ answers, p50Ms, p99Ms, otherWork },
+    answers,
+    p50Ms,
+    p99Ms,
+    otherWork,
     flood: flood?.name ?? null,
     soldPerSecond: accepted / sellingSeconds,
     floodPerSecond: flooded ? countAnswers(flooded.answers) / flooded.seconds : 0,

@@ -168,8 +168,13 @@ function byHttp(bench: Bench, rung: RungName, voucherId: string): Seller {
     used = tokens.next - from;
     const { recorded, acceptedPerSecond: rate, lagMs, purchase } = sale;
     return {
-      ...{ recorded, rate, lagMs, users: used, p99Ms: purchase.p99Ms },
-      ...{ cpu: cpuPerOrder(purchase, sale.accepted), otherWork: purchase.otherWork },
+      recorded,
+      rate,
+      lagMs,
+      users: used,
+      p99Ms: purchase.p99Ms,
+      cpu: cpuPerOrder(purchase, sale.accepted),
+      otherWork: purchase.otherWork,
       faults: faultsOfSale(rung, sale, load.connections),
     };
   };

@@ -41,7 +41,10 @@ export function readOtherService(file: string): OtherService {
       JSON.parse(readFileSync(file, 'utf8')),
     );
     return {
-      ...{ name: service.name, url: service.url, sold: service.sold, count: service.count },
+      name: service.name,
+      url: service.url,
+      sold: service.sold,
+      count: service.count,
       tokens: tokensIn(resolve(dirname(file), tokens)),
       processes: cpuRoles.flatMap((role) => (processes[role] ?? []).map((pid) => ({ role, pid }))),
     };

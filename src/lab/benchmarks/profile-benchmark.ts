@@ -36,7 +36,9 @@ export async function benchmarkProfile(bench: Bench, rung: string) {
     profileLater(bench, instance, forMs),
   ]);
   const result: ProfileBenchmark = {
-    ...{ rung, seconds: load.seconds, instances: lab.shape.instances },
+    rung,
+    seconds: load.seconds,
+    instances: lab.shape.instances,
     purchases: sale.accepted,
     apiMicroseconds: sale.purchase.cpu.api,
     parts: shareOfParts(tree),

@@ -175,7 +175,10 @@ function summarize({ lab, load }: Bench, measured: readonly Round[]): PurchaseBe
   );
   const [ratio] = judged;
   return {
-    ...{ seconds, connections, rounds, instances },
+    seconds,
+    connections,
+    rounds,
+    instances,
     ratioToBare: ratio?.measured?.median ?? null,
     requests: figuresByName((name) => measured.map(({ requests }) => requests[name])),
     worker: {

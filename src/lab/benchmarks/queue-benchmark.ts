@@ -78,8 +78,12 @@ export async function benchmarkQueues(
     }
   const { seconds } = load;
   return {
-    ...{ seconds, instances: lab.shape.instances, targets: [] },
-    ...{ bullmqPerSecond: recordedPerSecond, rate, rounds },
+    seconds,
+    instances: lab.shape.instances,
+    targets: [],
+    bullmqPerSecond: recordedPerSecond,
+    rate,
+    rounds,
     rows: rungs.map((rung) => rowOf(rung, runs.get(rung) ?? [])),
     faults: [...runs].flatMap(([rung, all]) => all.flatMap((run) => faultsOfRun(rung, run, rate))),
   };
@@ -109,8 +113,12 @@ async function overloaded(bench: Bench, rung: string, rate: number): Promise<Run
   const count = () => countConfirmed(connections, voucherId);
   const startedAt = performance.now();
   const tries = await buySteadily(onePurchaseEach(voucherId, 'queue', due), {
-    ...{ baseUrl: lab.baseUrl, tokenSecret: connections.config.TOKEN_SECRET },
-    ...{ purchasesPerSecond: rate, clients, repeats: false, giveUp: signal },
+    baseUrl: lab.baseUrl,
+    tokenSecret: connections.config.TOKEN_SECRET,
+    purchasesPerSecond: rate,
+    clients,
+    repeats: false,
+    giveUp: signal,
   });
   const endedAt = performance.now();
   const recordedInTime = await count();

@@ -78,7 +78,10 @@ export async function benchmarkRungs(
     (sales.get(rung) ?? []).flatMap((sale) => faultsOfSale(rung, sale, connections)),
   );
   return {
-    ...{ seconds, connections, rounds, instances: bench.lab.shape.instances },
+    seconds,
+    connections,
+    rounds,
+    instances: bench.lab.shape.instances,
     rungs: rungs.map((rung) => figuresOfRung(rung, sales.get(rung) ?? [])),
     otherWork: spreadOfKnown([...sales.values()].flat().map(({ purchase }) => purchase.otherWork)),
     targets: targetsOf(sales, rounds),

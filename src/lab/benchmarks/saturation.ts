@@ -298,12 +298,19 @@ async function runK6Load(
   signal: AbortSignal,
 ): Promise<K6Result> {
   const env = {
-    ...{ K6_NO_USAGE_REPORT: 'true', BASE_URL: baseUrl, TOKEN_SECRET: tokenSecret },
-    ...{ RATE: String(rate), SECONDS: String(seconds) },
-    ...{ VOUCHER: voucherId, FIRST_USER: String(firstUser) },
+    K6_NO_USAGE_REPORT: 'true',
+    BASE_URL: baseUrl,
+    TOKEN_SECRET: tokenSecret,
+    RATE: String(rate),
+    SECONDS: String(seconds),
+    VOUCHER: voucherId,
+    FIRST_USER: String(firstUser),
   };
   const { stdout } = await execa(k6Path(), ['run', '--quiet', 'bench/saturate.js'], {
-    ...{ cwd: root, env, stdin: 'ignore', cancelSignal: signal },
+    cwd: root,
+    env,
+    stdin: 'ignore',
+    cancelSignal: signal,
   });
   return K6Result.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''));
 }

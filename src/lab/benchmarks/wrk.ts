@@ -81,8 +81,10 @@ export async function wrk(url: string, load: WrkLoad, signal: AbortSignal): Prom
   tokens.next = (tokens.next + countAnswers(answers) + broken + connections) % tokens.count;
   return {
     seconds: microseconds / 1_000_000,
-    ...{ answers, broken },
-    ...{ p50Ms: p50 / 1_000, p99Ms: p99 / 1_000 },
+    answers,
+    broken,
+    p50Ms: p50 / 1_000,
+    p99Ms: p99 / 1_000,
   };
 }
 

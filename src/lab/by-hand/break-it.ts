@@ -323,7 +323,8 @@ function foundIn(
   const isInRedis = rungNamed(rung).queueServer === 'redis-main';
   const claimed = [...checksThatBreak(rung), ...(isForgotten && isInRedis ? forgotten : [])];
   return findingsOf(audited).map((each) => ({
-    ...{ ...each, rung },
+    ...each,
+    rung,
     isClaimed: claimed.some((check) => check === each.finding.check),
     text: findingText(each, isNamed ? rung : undefined),
   }));

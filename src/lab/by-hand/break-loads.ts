@@ -79,7 +79,11 @@ function loadOn({ rung, voucherId }: BrokenSale, load: BreakLoad, ending: AbortS
   const atOnce = atOnceOf(load);
   const purchases = buyers(voucherId);
   return {
-    ...{ name: rung, perSecond: load.perSecond, purchases, ending, finishWithinMs },
+    name: rung,
+    perSecond: load.perSecond,
+    purchases,
+    ending,
+    finishWithinMs,
     ...(atOnce > 1 && { atOnce, clients: atOnce }),
   };
 }

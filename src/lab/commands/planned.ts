@@ -44,7 +44,9 @@ export function plannedBreak(
   refuseLoad(options);
   const command = commandText(breakRow, options);
   return {
-    ...{ name: breakName(options), experiment: breakIt('byHand'), options },
+    name: breakName(options),
+    experiment: breakIt('byHand'),
+    options,
     command,
     repeat: (steps) => (steps.length > 0 ? drillOnText(options, scriptText(steps)) : command),
   };
@@ -59,7 +61,8 @@ export function plannedDrillOn(
   refuseLoad(options);
   const steps = scriptOf(faults, options, database);
   return {
-    ...{ name: drillOnName(options), experiment: breakIt('atTimes') },
+    name: drillOnName(options),
+    experiment: breakIt('atTimes'),
     options: { ...options, steps },
     command: drillOnText(options, scriptText(steps)),
   };

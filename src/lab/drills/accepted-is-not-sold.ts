@@ -47,7 +47,9 @@ function isPlayed(hop: RaceName, on: RungName): boolean {
 }
 
 export const acceptedShape: ServiceShape = {
-  ...{ instances: 4, balancer: 'nginx', settings: { ...raceSettings, ...withOutsiders } },
+  instances: 4,
+  balancer: 'nginx',
+  settings: { ...raceSettings, ...withOutsiders },
 };
 
 export const acceptedIsNotSold: Drill = {

@@ -49,7 +49,9 @@ const readyWithinMs = 3_000;
 const waitingMin = 20;
 
 const shapeOf = (network: Network): ServiceShape => ({
-  ...{ instances: 2, balancer: 'nginx', network },
+  instances: 2,
+  balancer: 'nginx',
+  network,
   settings: {
     HISTORY_FOLDER: '',
     PROGRESS_WITHIN_MS: String(progressWithinMs),
@@ -169,13 +171,14 @@ const noRedis = (forMs: number): Incident => ({
 });
 
 const silentNetwork: Incident = {
-  ...{ name: { en: 'network silent', zh: '网络沉默' }, key: 'silentNetwork' },
+  name: { en: 'network silent', zh: '网络沉默' },
+  key: 'silentNetwork',
   expects: [...survives, turnsUnready],
   play: brokenFor(silentMs.service, dropConnections('redis-main')),
 };
 
 const silentForWorker: Incident = {
-  ...{ name: { en: 'network silent for the worker', zh: '消费者的网络沉默' } },
+  name: { en: 'network silent for the worker', zh: '消费者的网络沉默' },
   key: 'silentForWorker',
   expects: [...survives, staysReady],
   play: async ({ stage, waiting }) => {
@@ -189,7 +192,9 @@ const silentForWorker: Incident = {
 
 /** The worker is paused, so that orders wait in the stream: a group from its end misses them. */
 const lostGroup: Incident = {
-  ...{ name: { en: 'consumer group lost', zh: '消费组丢失' }, key: 'lostGroup', expects: survives },
+  name: { en: 'consumer group lost', zh: '消费组丢失' },
+  key: 'lostGroup',
+  expects: survives,
   play: async ({ stage, soldSince }) => {
     const resume = await stage.inject(pauseServer(worker));
     const pausedAt = now();
@@ -211,7 +216,8 @@ async function hasNoGroup(lab: Lab): Promise<boolean> {
 
 /** Measured from the hang: nothing mends it but the worker itself. */
 const hungWorker: Incident = {
-  ...{ name: { en: 'worker hung', zh: '消费者挂起' }, key: 'hungWorker' },
+  name: { en: 'worker hung', zh: '消费者挂起' },
+  key: 'hungWorker',
   expects: [
     ...[expected.recordsAgainWithin(noticedWithinMs + recordedWithinMs), staysReady],
     expected.exitCodes(75),

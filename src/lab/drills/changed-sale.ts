@@ -83,7 +83,10 @@ async function playSale(
   const refused = await untilAnswered(stage, voucherId, { stock: 1 });
   return {
     ...(await boughtOf(stage, voucherId, purchases)),
-    ...{ pauses, wantedStock: stocks.last, cuts: cutChanges, kills: kinds.length },
+    pauses,
+    wantedStock: stocks.last,
+    cuts: cutChanges,
+    kills: kinds.length,
     isRefusedBelowSold: refused === 409,
     changes: await changesOf(stage.connections.mysql(), voucherId),
   };

@@ -98,7 +98,10 @@ export const redisFull = drillOf(
   },
   {
     takesMinutes: 0.5,
-    ...{ faultOf: stopServer, sign: signs.unanswered, forMsMin: 15_000, settings: claimed },
+    faultOf: stopServer,
+    sign: signs.unanswered,
+    forMsMin: 15_000,
+    settings: claimed,
     around: limitMemory('redis-main', moreBytes),
     expects: drains,
     needs: [
@@ -113,7 +116,9 @@ function drillOf(about: Bilingual, row: Row): Drill & Pick<ExpectedOutage, 'expe
   const shape: ServiceShape = { instances: 2, balancer: 'nginx', settings };
   const expects = [...row.expects, expected.readyzSays(sign)];
   return {
-    ...{ ...row, about, expects },
+    ...row,
+    about,
+    expects,
     async play(stage, { minutes, seed }) {
       const fault = faultOf(stage.lab.database);
       const { name } = fault;

@@ -94,7 +94,9 @@ export async function endureAll(
 const networkOf = (loss: Loss): Network => (loss === 'promotion' ? 'sentinel' : 'proxied');
 
 const shapeOf = ({ durability, loss }: DurabilityCell): ServiceShape => ({
-  ...{ instances: 2, balancer: 'nginx', network: networkOf(loss) },
+  instances: 2,
+  balancer: 'nginx',
+  network: networkOf(loss),
   settings: { ORDER_DURABILITY: durability },
 });
 

@@ -53,7 +53,8 @@ export const flushDuringRush: Drill = {
 };
 
 export const flush: Outage = {
-  ...{ name: { en: 'flush', zh: '清空 Redis' }, loses: true },
+  name: { en: 'flush', zh: '清空 Redis' },
+  loses: true,
   expects: [
     expected.sellsNothing,
     ({ downFrom }, facts) => {
@@ -94,7 +95,10 @@ export const flush: Outage = {
 };
 
 const rebuildSteps: Readonly<Record<RebuildStep, string>> = {
-  ...{ frozen: '已停卖', alone: '换了数据版本', read: '读取完毕', restored: '数据已恢复' },
+  frozen: '已停卖',
+  alone: '换了数据版本',
+  read: '读取完毕',
+  restored: '数据已恢复',
   open: '重新开卖',
 };
 

@@ -43,9 +43,13 @@ export async function duringK6<T>(
   };
   const signal = AbortSignal.any([stage.signal, ending.signal]);
   const settings = {
-    ...{ BASE_URL: stage.lab.baseUrl, TOKEN_SECRET: stage.lab.tokenSecret, RUNG: load.rung },
-    ...{ RATE: String(load.perSecond), SECONDS: String(Math.ceil(lastsMs / 1_000)) },
-    ...{ WORK_MS: '', ANSWER_SECONDS: '5' },
+    BASE_URL: stage.lab.baseUrl,
+    TOKEN_SECRET: stage.lab.tokenSecret,
+    RUNG: load.rung,
+    RATE: String(load.perSecond),
+    SECONDS: String(Math.ceil(lastsMs / 1_000)),
+    WORK_MS: '',
+    ANSWER_SECONDS: '5',
     ...(load.voucherId !== undefined && { VOUCHER_ID: load.voucherId }),
   };
   const running = runK6('failover.js', settings, onAttempt, signal).finally(() => ending.abort());

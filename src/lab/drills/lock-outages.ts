@@ -165,7 +165,10 @@ export function lockOutage({ servers, away }: OutagePlan, claims: Claims): LockO
   };
   const { sellsOn, sellsNothing, refusesAs, soldAgainWithin, noLocksLeft } = expected;
   return {
-    ...{ rung, phase, name, needs: [expected.triedMeanwhile] },
+    rung,
+    phase,
+    name,
+    needs: [expected.triedMeanwhile],
     expects: [
       ...(sellsWithout(service, servers.length)
         ? [sellsOn]

@@ -21,8 +21,10 @@ export const lockStormDrill: Drill = {
   async play(stage, { seed, minutes }) {
     const kinds = [ourContenders(3, stormKeys)];
     const judged = await lockStorm(stage, {
-      ...{ seed, stormMs: minutes * 60_000 },
-      ...{ keys: stormKeys, kinds },
+      seed,
+      stormMs: minutes * 60_000,
+      keys: stormKeys,
+      kinds,
     });
     return judgedStorm(judged);
   },

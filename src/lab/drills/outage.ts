@@ -143,8 +143,17 @@ async function playOne<Row extends Outage>(
   const until = now();
   const waited = waits.filter(({ at }) => at >= brokenAt && at < mendedAt);
   return {
-    ...{ row, calmFrom, brokenAt, downFrom: brokenAt, downUntil: mendedAt, ...mended },
-    ...{ ...recorded, until, tries: [...tries], leftLocks: null, ...found },
+    row,
+    calmFrom,
+    brokenAt,
+    downFrom: brokenAt,
+    downUntil: mendedAt,
+    ...mended,
+    ...recorded,
+    until,
+    tries: [...tries],
+    leftLocks: null,
+    ...found,
     looks: looks.filter(({ at }) => at >= brokenAt && at < until),
     waitingMost: Math.max(0, ...waited.map(({ count }) => count)),
     exitCodes: endedProcesses(stage.lab).slice(ended),

@@ -46,7 +46,9 @@ export interface DrilledRace {
 
 /** Of every race drill, so that one after the other finds its lab ready. */
 export const raceDrillShape: ServiceShape = {
-  ...{ instances: 4, balancer: 'nginx', network: 'proxied' },
+  instances: 4,
+  balancer: 'nginx',
+  network: 'proxied',
   settings: raceSettings,
 };
 /** A third of the drill's time is calm: before and after each race. */

@@ -26,7 +26,8 @@ import {
 import { isSale } from './try-times.ts';
 
 export const shapeUnderFire: ServiceShape = {
-  ...{ instances: 4, balancer: 'nginx' },
+  instances: 4,
+  balancer: 'nginx',
   settings: { ORDER_WORKERS: '2' }, // So that one can claim what the other left.
 };
 

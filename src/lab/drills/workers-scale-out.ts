@@ -44,7 +44,8 @@ const usersFor = (minutes: number): number =>
 const withinMs = 30_000;
 
 const shapeOf = (workers: number): ServiceShape => ({
-  ...{ instances: 2, balancer: 'nginx' },
+  instances: 2,
+  balancer: 'nginx',
   settings: {
     ALLOWED_RUNGS: rung,
     SALE_SHARDS: String(shards),

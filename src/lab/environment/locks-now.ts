@@ -142,7 +142,10 @@ async function lockIn(redis: Redis, server: string, key: string): Promise<LockKe
   const leftMs = await redis.pttl(key);
   if (leftMs === -2) return null;
   return {
-    ...{ server, owner, count: Number(count), leftMs: leftMs === -1 ? null : leftMs },
+    server,
+    owner,
+    count: Number(count),
+    leftMs: leftMs === -1 ? null : leftMs,
     resource: key.slice(defaultKeyPrefix.length),
     queued: await redis.llen(`redisson_lock_queue:{${key}}`),
   };

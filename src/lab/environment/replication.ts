@@ -74,8 +74,11 @@ export const isOnDisk = (port: number): Promise<boolean> =>
 /** A connection for a few commands. */
 export async function withRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis({
-    ...{ port, host: '127.0.0.1', lazyConnect: true },
-    ...{ commandTimeout: 5_000, maxLoadingRetryTime: loadingRetryMs },
+    port,
+    host: '127.0.0.1',
+    lazyConnect: true,
+    commandTimeout: 5_000,
+    maxLoadingRetryTime: loadingRetryMs,
   });
   redis.on('error', () => {});
   try {

@@ -139,7 +139,10 @@ return 0`;
         `笔记的脚本，活动一小时后才开始：${notes}（0 是“买到了”）`,
       );
       const voucherId = await stage.putOnSale({
-        ...{ title: 'begins in an hour', stock: 10, rung: 'lua-stream', beginsInMs: 3_600_000 },
+        title: 'begins in an hour',
+        stock: 10,
+        rung: 'lua-stream',
+        beginsInMs: 3_600_000,
       });
       const purchase = { voucherId, userId: '7', requestId: randomUUID() };
       const { outcome, reason = outcome } = await stage.buy(purchase);

@@ -26,7 +26,9 @@ const spoiling = (what: string, name: ProxyName, toxic: Partial<Toxic>): Watched
 /** Every answer of a server comes late. */
 export const slowConnections = (name: ProxyName, latencyMs: number) =>
   spoiling(`slow ${name} by ${latencyMs} ms`, name, {
-    ...{ type: 'latency', stream: 'downstream', latencyMs },
+    type: 'latency',
+    stream: 'downstream',
+    latencyMs,
   });
 
 /**
@@ -122,7 +124,9 @@ export const networkFaults = {
     },
     on: (name: ProxyName, latencyMs: number) =>
       spoiling(`delay requests to ${name} by ${latencyMs} ms`, name, {
-        ...{ type: 'latency', stream: 'upstream', latencyMs },
+        type: 'latency',
+        stream: 'upstream',
+        latencyMs,
       }),
   },
   drop: {

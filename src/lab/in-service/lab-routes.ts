@@ -239,7 +239,12 @@ const route = <Body extends z.ZodType>(
   summary: string,
   body: Body,
 ) => ({
-  ...{ method: 'post' as const, path, operationId, summary, tags: ['lab'], security: [] },
+  method: 'post' as const,
+  path,
+  operationId,
+  summary,
+  tags: ['lab'],
+  security: [],
   middleware: smallBody,
   request: { body: { required: true, content: { 'application/json': { schema: body } } } },
 });

@@ -130,7 +130,8 @@ function resultOf(mutant: MutantName, played: TrialRun, real: RealRun): MutantRe
 }
 
 const neverPlayed: RealRun = {
-  ...{ verdict: 'unknown', seconds: 0 },
+  verdict: 'unknown',
+  seconds: 0,
   evidence: { en: 'it was not played', zh: '没有跑' },
 };
 

@@ -54,7 +54,9 @@ export function bullmqQueue(redis: Redis, keys: SaleKeys, options: BullmqOptions
   let opened: Queue<OrderJob> | undefined;
   const queue = () => {
     opened ??= new Queue<OrderJob>(name, {
-      ...{ connection: redis, prefix, skipWaitingForReady: true },
+      connection: redis,
+      prefix,
+      skipWaitingForReady: true,
       defaultJobOptions: { ...attempts, ...removal },
     }).on('error', () => {}) as Queue<OrderJob>;
     return opened;
@@ -72,8 +74,11 @@ export function bullmqQueue(redis: Redis, keys: SaleKeys, options: BullmqOptions
     connection.on('error', () => {});
     const work = (job: Job<OrderJob>) => settle(job, redis, keys, handle, hooks);
     const worker = new Worker<OrderJob>(name, work, {
-      ...{ connection, prefix, concurrency },
-      ...{ lockDuration: lockDurationMs, stalledInterval: stalledIntervalMs },
+      connection,
+      prefix,
+      concurrency,
+      lockDuration: lockDurationMs,
+      stalledInterval: stalledIntervalMs,
     });
     worker.on('error', () => {});
     await aborted(signal);

@@ -51,7 +51,9 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
     return {
       verdict: played.violated.length > 0 ? 'violated' : 'held',
       isAsClaimed: reasons.length === 0,
-      ...{ asClaimed, reasons, figures: figuresAt(played.choices.at(-1)) },
+      asClaimed,
+      reasons,
+      figures: figuresAt(played.choices.at(-1)),
       tables: [
         choicesTable(played.choices, language),
         ...(hasCommands ? [commandsTable(played.choices, language)] : []),

@@ -82,7 +82,10 @@ async function playAndJudge(
 ): Promise<JudgedPlay> {
   const { rung, choices } = request;
   const play = await ChoicePlay.begin(stage, {
-    ...{ rung, lanes: lanesOf(choices), rowWaits, planned: choices },
+    rung,
+    lanes: lanesOf(choices),
+    rowWaits,
+    planned: choices,
     ...(wire && { wire }),
     stopsEverywhere: request.stopsEverywhere ?? false,
     isObserved: !(request.toTheEnd || request.isQuick),

@@ -108,7 +108,11 @@ export class PlayActs {
     this.#faults = scene.faults;
     const { stage, voucherId, faults, lanes } = scene;
     this.servers = new ServerFaults({
-      ...{ stage, rung: rungNamed(scene.rung), faults, voucherId, leaseMs: oneHourMs },
+      stage,
+      rung: rungNamed(scene.rung),
+      faults,
+      voucherId,
+      leaseMs: oneHourMs,
       ...{
         userId: lanes[0]?.userId ?? '',
         lockAnswers: async () => (await this.#sale()).lockAnswers(),

@@ -117,12 +117,23 @@ function sceneOf(
   const servers = new ServerFaults({ stage, rung, faults, ...lock });
   const running: Scene['running'] = { lane: '', until: [] };
   const lanes = new Lanes({
-    ...{ stage, player, rung, faults, ownerlessMs, names: Object.keys(schedule.lanes) },
+    stage,
+    player,
+    rung,
+    faults,
+    ownerlessMs,
+    names: Object.keys(schedule.lanes),
     rowWaits: isAlone ? rowWaitsNow(lab) : undefined,
     isStop: (lane, checkpoint) => lane !== running.lane || running.until.includes(checkpoint),
   });
   return {
-    ...{ stage, player, lanes, faults, servers, running, told: new Map() },
+    stage,
+    player,
+    lanes,
+    faults,
+    servers,
+    running,
+    told: new Map(),
     isRecorded: () =>
       readHistory(lab.historyFolder, voucherId).history.some(({ event }) => event === 'recorded'),
     expire: (lane) =>

@@ -78,15 +78,25 @@ export class ChoicePlay {
     this.lanes = this.#played.map(({ name }) => name);
     const buyers = this.#played.filter(({ name }) => name !== workerLane);
     this.#moves = new Lanes({
-      ...{ stage, player: this.#player, rung: this.#rung, faults: this.#faults, ownerlessMs },
-      ...{ names: buyers.map(({ name }) => name), rowWaits: setUp.rowWaits },
+      stage,
+      player: this.#player,
+      rung: this.#rung,
+      faults: this.#faults,
+      ownerlessMs,
+      names: buyers.map(({ name }) => name),
+      rowWaits: setUp.rowWaits,
       isStop: (_, checkpoint) => this.#stops().includes(checkpoint),
       hears: (lane, event) => this.#tellLock(lane, event),
       seemStill: () => this.#tellWaits(this.#placesNow()), // At once.
     });
     this.#acts = new PlayActs({
-      ...{ stage, rung: setUp.rung, voucherId, lanes: this.#played },
-      ...{ player: this.#player, moves: this.#moves, faults: this.#faults },
+      stage,
+      rung: setUp.rung,
+      voucherId,
+      lanes: this.#played,
+      player: this.#player,
+      moves: this.#moves,
+      faults: this.#faults,
     });
     for (const lane of buyers) this.#add(lane);
   }
@@ -106,8 +116,16 @@ export class ChoicePlay {
     setUp.wire?.about(voucherId, play.id);
     play.#places = play.#placesNow();
     play.#tell({
-      ...{ kind: 'play', rung, voucherId, stock, lanes, stops: play.#stops() },
-      ...{ planned, slot, request, stopsEverywhere },
+      kind: 'play',
+      rung,
+      voucherId,
+      stock,
+      lanes,
+      stops: play.#stops(),
+      planned,
+      slot,
+      request,
+      stopsEverywhere,
     });
     await play.#observe(false).catch(async (error: unknown) => {
       await play.abandon().catch(() => {});
@@ -127,7 +145,8 @@ export class ChoicePlay {
     const losesAnswer = () => this.#acts.losing.delete(name);
     player.add(name, () => {
       const sending = sendingOf(this.voucherId, {
-        ...{ forgets: this.#acts.forgetting.has(name), isNested: this.#acts.nesting.has(name) },
+        forgets: this.#acts.forgetting.has(name),
+        isNested: this.#acts.nesting.has(name),
         headers: player.headers(name),
       });
       return this.#stage.buy(purchase, { ...sending, baseUrl, losesAnswer, waitsLong: true });
@@ -184,7 +203,11 @@ export class ChoicePlay {
     const ofLease = act.does === 'pass-time' ? { isRenewed: came === true } : {};
     this.#tell({ kind: 'still', step, tookMs: performance.now() - startedAt, ...ofLease });
     return {
-      ...{ choice, lane, taken: isTaken, places, ownersAtOnce: this.#ownersAtOnce },
+      choice,
+      lane,
+      taken: isTaken,
+      places,
+      ownersAtOnce: this.#ownersAtOnce,
       ...ofLease,
       ...(commands && { commands }),
     };
@@ -207,7 +230,10 @@ export class ChoicePlay {
       const before = this.#places.get(lane);
       if (place.is !== 'waits' || isSameWait(place, before)) continue;
       this.#tell({
-        ...{ kind: 'waits', lane, on: place.on, isForDead: place.isForDead ?? false },
+        kind: 'waits',
+        lane,
+        on: place.on,
+        isForDead: place.isForDead ?? false,
         ...(place.for !== undefined && { for: place.for }),
       });
     }
@@ -296,7 +322,10 @@ export class ChoicePlay {
     if (!this.#rung.lock || !isOfLock(event)) return;
     const { event: what, resource, instance, fence } = event;
     this.#tell({
-      ...{ kind: 'lock', lane, event: what, instance },
+      kind: 'lock',
+      lane,
+      event: what,
+      instance,
       ...(resource !== undefined && { resource }),
       ...(fence !== undefined && { fence }),
     });

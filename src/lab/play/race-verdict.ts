@@ -75,8 +75,18 @@ export function raceVerdict(
   const verdict = doubt === null ? seen : 'unknown';
   const asClaimed = verdict === claim && surprise === null;
   const result = {
-    ...{ race, title, rung, shows, verdict, claim, asClaimed, steps, facts },
-    ...{ alsoBroken: brokenBeside(shows, findings), isSlow: slowness !== null, stops },
+    race,
+    title,
+    rung,
+    shows,
+    verdict,
+    claim,
+    asClaimed,
+    steps,
+    facts,
+    alsoBroken: brokenBeside(shows, findings),
+    isSlow: slowness !== null,
+    stops,
   } as const;
   const undecided = seen === 'unknown' && finding ? evidenceOf(finding) : [];
   const doubts = [surprise, doubt, ...undecided].filter((each) => each !== null);
@@ -325,7 +335,11 @@ export function raceBegun({ race, rung }: Pick<RaceResult, 'race' | 'rung'>): Ra
   const { title, lanes, steps, rung: rungWithBug }: Schedule = schedules[race];
   const names = [...new Set([...Object.keys(lanes), ...steps.map(({ lane }) => lane)])];
   return {
-    ...{ kind: 'race', race, rung, title, isOfBug: rung === rungWithBug },
+    kind: 'race',
+    race,
+    rung,
+    title,
+    isOfBug: rung === rungWithBug,
     lanes: names.map((name) => ({ name, ...(lanes[name] && { userId: lanes[name] }) })),
   };
 }

@@ -56,13 +56,19 @@ export const run = (
 const faultStep =
   (act: 'break' | 'mend') =>
   (name: FaultName, en: string, zh: string, lane = serversLane): Step => ({
-    ...{ act, fault: name, lane, says: { en, zh } },
+    act,
+    fault: name,
+    lane,
+    says: { en, zh },
   });
 export const fault = faultStep('break');
 export const heal = faultStep('mend');
 
 export const kill = (lane: string, en: string, zh: string, more: More<'kill'> = {}): Step => ({
-  ...{ act: 'kill', lane, says: { en, zh }, ...more },
+  act: 'kill',
+  lane,
+  says: { en, zh },
+  ...more,
 });
 
 const laneStep =

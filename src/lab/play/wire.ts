@@ -139,7 +139,8 @@ export class Wire {
     );
     const own = rows.filter(({ text }) => this.#isNamed(text) || isNameless(text));
     return own.map(({ atMs, text }) => ({
-      ...{ to: this.#database, atMs: Number(atMs) },
+      to: this.#database,
+      atMs: Number(atMs),
       text: text.replace(/\s+/g, ' ').trim(),
     }));
   }

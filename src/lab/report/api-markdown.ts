@@ -17,7 +17,9 @@ const Schema = z.object({
   required: z.array(z.string()).default([]),
 });
 const Parameter = z.object({
-  ...{ name: z.string(), in: z.string(), required: z.boolean().default(false) },
+  name: z.string(),
+  in: z.string(),
+  required: z.boolean().default(false),
   description: z.string().default(''),
 });
 

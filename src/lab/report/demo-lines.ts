@@ -110,7 +110,8 @@ export function ordersLine(
           asClaimed ? '✓' : `✗ ${verdictWords[language].notAsClaimed}`,
         ];
   return lineOf([rung, count, `${mark}  ${broken[0] ?? ''}`], [26, 8], {
-    ...{ textColumns: 1, endsInText: true },
+    textColumns: 1,
+    endsInText: true,
   });
 }
 

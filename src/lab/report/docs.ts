@@ -46,9 +46,15 @@ const fenced = (text: string): string => `\`\`\`text\n${text.trimEnd()}\n\`\`\``
 const benchmarks: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'performance.md': { bench: 5, 'bench-rates': 2 },
   'benchmarks.md': {
-    ...{ 'bench-beside': 5, 'bench-saturate': 2, 'bench-queues': 2, 'bench-locks': 1 },
+    'bench-beside': 5,
+    'bench-saturate': 2,
+    'bench-queues': 2,
+    'bench-locks': 1,
     ...{ 'bench-ladder': 0, 'bench-profile': 0, 'bench-buckets': 0 }, // Their files alone.
-    ...{ 'bench-orders': 0, 'bench-orders-by-script': 0, 'bench-waiting': 0, 'bench-flood': 0 },
+    'bench-orders': 0,
+    'bench-orders-by-script': 0,
+    'bench-waiting': 0,
+    'bench-flood': 0,
   },
 };
 

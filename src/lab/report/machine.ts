@@ -33,7 +33,9 @@ export async function describeMachine(used: Database): Promise<Machine> {
     memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
     kernel: release(),
     node: process.version,
-    ...{ redis, database, nginx },
+    redis,
+    database,
+    nginx,
   };
 }
 
@@ -69,7 +71,9 @@ export const measuredRun = ({
   time,
   machine,
 }: Omit<MeasuredRun, 'servers'>): MeasuredRun => ({
-  ...{ command, time, machine },
+  command,
+  time,
+  machine,
   servers: isBatchWork() ? 'servers: batch work' : 'servers: NOT batch work (chrt is refused)',
 });
 

@@ -87,7 +87,10 @@ function dataFiles(report: Report, language: Language): Record<string, unknown> 
       language,
     ),
     'report.json': {
-      ...{ command, time, machine, planned },
+      command,
+      time,
+      machine,
+      planned,
       runs: runs.map(runData),
       serial: serial.map(runData),
       orders,

@@ -143,16 +143,24 @@ export const scoreboardMarkdown = (board: Scoreboard, language: Language = 'en')
 
 const markdownWords = {
   en: {
-    ...{ cells: 'Cell by cell', isRight: 'Is the sale right?', sellsOn: 'Does it sell on?' },
-    ...{ rung: 'rung', needs: 'needs', end: '. ' },
+    cells: 'Cell by cell',
+    isRight: 'Is the sale right?',
+    sellsOn: 'Does it sell on?',
+    rung: 'rung',
+    needs: 'needs',
+    end: '. ',
     playedBy: (commands: number) =>
       commands > 1 ? 'Each cell is from the newest run that played it:' : 'Played by:',
     columns: (names: string) => `The columns: ${names}.`,
     machine: (where: string) => `Machine: ${where}.`,
   },
   zh: {
-    ...{ cells: '每一格', isRight: '结果对不对？', sellsOn: '能不能继续卖？' },
-    ...{ rung: '方案', needs: '需要', end: '' },
+    cells: '每一格',
+    isRight: '结果对不对？',
+    sellsOn: '能不能继续卖？',
+    rung: '方案',
+    needs: '需要',
+    end: '',
     playedBy: (commands: number) =>
       commands > 1 ? '每一格取最近一次运行的结果：' : '由这个命令跑出：',
     columns: (names: string) => `各列：${names}。`,

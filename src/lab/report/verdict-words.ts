@@ -143,8 +143,14 @@ export const figureRows = (
 
 /** Those of most drills: the page has room for no more. */
 export const usualFigures: Readonly<Record<string, string>> = {
-  ...{ accepted: '受理', refused: '拒绝', unknown: '结果未知', attempts: '请求' },
-  ...{ recorded: '已入库', lost: '丢失', secondOrders: '重复的订单', violations: '违反的承诺' },
+  accepted: '受理',
+  refused: '拒绝',
+  unknown: '结果未知',
+  attempts: '请求',
+  recorded: '已入库',
+  lost: '丢失',
+  secondOrders: '重复的订单',
+  violations: '违反的承诺',
   ...{
     seconds: '时长（秒）',
     stillWaiting: '还在等待',
@@ -154,10 +160,20 @@ export const usualFigures: Readonly<Record<string, string>> = {
     shown: '已演示',
   },
   // Of a storm of purchases.
-  ...{ purchases: '下单', requests: '请求', sold: '卖出', usersWithTwoOrders: '有两单的用户' },
-  ...{ unresolved: '没有明确结果', unsent: '没有按时发出', unexpected: '不该出现的响应' },
-  ...{ vouchers: '券', faults: '故障', cells: '单元格', notAsClaimed: '与预期不一致' },
-  ...{ red: '变红', survived: '没有变红', oversold: '超卖' },
+  purchases: '下单',
+  requests: '请求',
+  sold: '卖出',
+  usersWithTwoOrders: '有两单的用户',
+  unresolved: '没有明确结果',
+  unsent: '没有按时发出',
+  unexpected: '不该出现的响应',
+  vouchers: '券',
+  faults: '故障',
+  cells: '单元格',
+  notAsClaimed: '与预期不一致',
+  red: '变红',
+  survived: '没有变红',
+  oversold: '超卖',
 };
 
 /** `longestGapMs` is shown as `longest gap ms`. */

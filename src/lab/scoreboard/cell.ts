@@ -82,8 +82,11 @@ export const worstOutcome = ({ plays }: Cell): Outcome =>
 
 /** For a file: the cell with what it shows, and whether that agrees with the ladder. */
 export const judgedCell = (cell: Cell) => ({
-  ...{ rung: cell.rung, fault: cell.fault },
-  ...{ outcome: worstOutcome(cell), asClaimed: agreement(cell), plays: cell.plays },
+  rung: cell.rung,
+  fault: cell.fault,
+  outcome: worstOutcome(cell),
+  asClaimed: agreement(cell),
+  plays: cell.plays,
 });
 
 /** The most cases of its outcome in one play; 0 where nothing broke. */
@@ -156,6 +159,8 @@ export const playOfError = ({ message }: Error): CellPlay =>
   unfinishedPlay({ en: message, zh: message });
 
 export const unfinishedPlay = (because: Bilingual): CellPlay => ({
-  ...{ verdict: 'unknown', asClaimed: false, broken: [] },
+  verdict: 'unknown',
+  asClaimed: false,
+  broken: [],
   ...recorded([because]),
 });

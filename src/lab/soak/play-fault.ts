@@ -179,8 +179,12 @@ class Injection {
       });
     if (this.#reached.length === 0 || !(await this.#isStill(state))) return;
     const place = {
-      ...{ lab, instance: this.#instance, worker: this.#worker ?? '' },
-      ...{ standing: [...this.#standing], forMs: this.#forMs, seed: this.#planned.seed },
+      lab,
+      instance: this.#instance,
+      worker: this.#worker ?? '',
+      standing: [...this.#standing],
+      forMs: this.#forMs,
+      seed: this.#planned.seed,
     };
     await this.#inject(fault, soakFaultOn(fault, place));
     this.#freeAll().catch(() => {}); // `end` waits for it.

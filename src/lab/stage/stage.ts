@@ -317,7 +317,8 @@ export class Stage {
 /** What its buyer knows of a purchase whose answer was lost. */
 const withoutAnswer = ({ orderId: _, instance: __, ...attempt }: Attempt): Attempt => ({
   ...attempt,
-  ...{ outcome: 'unknown', reason: answerLost },
+  outcome: 'unknown',
+  reason: answerLost,
 });
 
 /** A stage for work without a runner. It is ended with the work. */

@@ -21,7 +21,9 @@ export const tableOf = <Row>(
   columns: readonly Column<Row>[],
   layout: Pick<Table, 'legend' | 'textColumns' | 'endsInText' | 'isTight'> = {},
 ): Table => ({
-  ...{ title, textColumns: 1, ...layout },
+  title,
+  textColumns: 1,
+  ...layout,
   ...(columns.some(([, , width]) => width) && { widths: columns.map(([, , width = 0]) => width) }),
   head: columns.map(([name]) => name),
   rows: rows.map((row) => columns.map(([, cell]) => asCell(cell(row)))),

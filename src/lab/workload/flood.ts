@@ -34,7 +34,9 @@ export const floodConnections = 32;
 /** As docs/deployment.md gives them to a deployment. */
 export const deploymentLimits: AddressLimits = {
   LIMIT_BY: '$remote_network',
-  ...{ LIMIT_RATE: '200r/s', LIMIT_BURST: '400', LIMIT_CONNECTIONS: '400' },
+  LIMIT_RATE: '200r/s',
+  LIMIT_BURST: '400',
+  LIMIT_CONNECTIONS: '400',
 };
 
 /** This machine too, and nobody else's. */

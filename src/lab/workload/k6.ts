@@ -36,7 +36,11 @@ export async function runK6(
   };
   const args = ['scripts/k6.mjs', `k6/${script}`, '--quiet', '--out', 'json'];
   const child = execa(process.execPath, args, {
-    ...{ cwd: root, env: settings, stdin: 'ignore', stdout: withoutPoints, reject: false },
+    cwd: root,
+    env: settings,
+    stdin: 'ignore',
+    stdout: withoutPoints,
+    reject: false,
   });
   const end = (): void => {
     child.kill();

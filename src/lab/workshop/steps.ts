@@ -97,7 +97,11 @@ function stepOf({ title, intro, sections }: Chapter, language: Language): Omit<S
   };
   const [todo, why, code] = [part('todo'), part('why'), part('code')];
   return {
-    ...{ title: title.replace(/^\d+\. /, ''), question: intro.trim(), todo, why, code },
+    title: title.replace(/^\d+\. /, ''),
+    question: intro.trim(),
+    todo,
+    why,
+    code,
     choices: [...part('choices').matchAll(/^- \*\*([A-Z])\*\* ((?:.|\n(?!- ))*)/gm)].map(
       ([, letter = '', text = '']) => ({ letter, text: plain(text) }),
     ),
@@ -108,7 +112,8 @@ function stepOf({ title, intro, sections }: Chapter, language: Language): Omit<S
     places: [...code.matchAll(/^- `([^`]+)`[:：] ?`([^`]+)`$/gm)].map(
       ([, file = '', text = '']) => ({ file, text }),
     ),
-    ...{ exercise: part('exercise'), say: part('say') },
+    exercise: part('exercise'),
+    say: part('say'),
   };
 }
 
@@ -130,7 +135,8 @@ export function tasksIn(language: Language): ReadonlyMap<string, Task> {
       const [, name, rest] = /^([\w -]+)[:：] ?(.*)$/.exec(title) ?? [];
       if (name === undefined || rest === undefined) return [];
       const task = {
-        ...{ title: rest, text: intro.trim() },
+        title: rest,
+        text: intro.trim(),
         hints: hintsIn(sections.get(hints) ?? ''),
         solution: sections.get(solution)?.trim() ?? '',
       };

@@ -47,7 +47,9 @@ const lockstep = ({ folder }: Project): string => join(folder, 'dist/cli/lockste
 /** What it prints is shown. @returns its exit code */
 export async function runOn(project: Project, words: readonly string[]): Promise<number> {
   const { exitCode } = await execa('node', [lockstep(project), ...words], {
-    ...{ env: project.env, stdio: 'inherit', reject: false },
+    env: project.env,
+    stdio: 'inherit',
+    reject: false,
   });
   return exitCode ?? 1;
 }
@@ -75,7 +77,10 @@ export async function verifyPlay(
 ): Promise<Seen & { readonly printed: string }> {
   const shown = isShown ? (['pipe', 'inherit'] as const) : 'pipe';
   const { exitCode, stdout, stderr } = await execa('node', [lockstep(project), ...words], {
-    ...{ env: project.env, reject: false, stdout: shown, stderr: shown },
+    env: project.env,
+    reject: false,
+    stdout: shown,
+    stderr: shown,
   });
   const folder = reportFolderIn(stdout);
   const play = { play: words.join(' '), printed: stdout };

@@ -113,7 +113,12 @@ export function BeginAgain({ isOnItsWay, because = '', onPlay }: BeginAgainProps
 
 /** A shape beside every colour. */
 export const verdictMarks = {
-  ...{ violated: '✗', held: '✓', unknown: '?', overlap: '∥', stuck: '◌', 'so-far': '◌' },
+  violated: '✗',
+  held: '✓',
+  unknown: '?',
+  overlap: '∥',
+  stuck: '◌',
+  'so-far': '◌',
 } as const satisfies Record<Verdict | 'overlap' | 'stuck' | 'so-far', string>;
 
 interface ChipProps {

@@ -103,12 +103,18 @@ function Answers({ series: { seconds, accepted, refused, unknown }, width }: Plo
     );
   const { words } = page.value;
   const bars = (label: string, name: string, own: Column): uPlot.Series => ({
-    ...{ label, fill: colour(name), stroke: colour(name), width: 0, points: { show: false } },
+    label,
+    fill: colour(name),
+    stroke: colour(name),
+    width: 0,
+    points: { show: false },
     ...(stacked && { paths: stacked }),
     value: toldOf(own),
   });
   const chart = (): Chart => ({
-    ...{ x: time, y: fromZero, axis: { label: words.answersPerSecond } },
+    x: time,
+    y: fromZero,
+    axis: { label: words.answersPerSecond },
     series: [
       bars(words.unknown, 'unknown', unknown),
       bars(words.refused, 'wait', refused),
@@ -138,7 +144,11 @@ type Line = (typeof lines)[number];
 const stepped = uPlot.paths.stepped?.({ align: 1 });
 
 const lineOf = (label: string, { name, dash }: Line, textOf: (value: number) => string) => ({
-  ...{ label, stroke: colour(name), width: 3, dash: [...dash], points: { show: false } },
+  label,
+  stroke: colour(name),
+  width: 3,
+  dash: [...dash],
+  points: { show: false },
   ...(stepped && { paths: stepped }),
   value: (_: uPlot, value: number | null) => (value === null ? '–' : textOf(value)),
 });
@@ -159,7 +169,9 @@ function Compared({ series: { seconds, byLoad }, width }: PlotProps) {
   const columnsOf = (column: (load: LoadSeries) => Column) =>
     untilTheEnd(seconds, drawn.map(column));
   const sold = (): Chart => ({
-    ...{ x: stepsTime, y: fromZero, axis: { label: page.value.words.salesPerSecond } },
+    x: stepsTime,
+    y: fromZero,
+    axis: { label: page.value.words.salesPerSecond },
     series: linesOf(String),
   });
   const waited = () => latencyChart(stepsTime, linesOf(roundMs));
@@ -198,7 +210,8 @@ function ByInstance({ series: { seconds, byInstance }, width }: PlotProps) {
     ),
   );
   const chart = (): Chart => ({
-    ...{ x: stepsTime, y: { range: () => [0, names.length] } },
+    x: stepsTime,
+    y: { range: () => [0, names.length] },
     axis: {
       label: page.value.words.byInstance,
       splits: () => names.map((_, index) => laneOf(index) + laneShare / 2),
@@ -206,8 +219,12 @@ function ByInstance({ series: { seconds, byInstance }, width }: PlotProps) {
       grid: { show: false },
     },
     series: byInstance.map(({ name, sold }, index) => ({
-      ...{ label: name, fill: colour('blue'), stroke: colour('blue'), width: 0 },
-      ...{ points: { show: false }, fillTo: laneOf(index) },
+      label: name,
+      fill: colour('blue'),
+      stroke: colour('blue'),
+      width: 0,
+      points: { show: false },
+      fillTo: laneOf(index),
       ...(stepped && { paths: stepped }),
       value: toldOf(sold),
     })),
@@ -304,7 +321,10 @@ const font = '15px system-ui, sans-serif';
 
 function axes(y: uPlot.Axis): uPlot.Axis[] {
   const own = {
-    ...{ stroke: colour('dim'), font, labelFont: font, labelSize: 22 },
+    stroke: colour('dim'),
+    font,
+    labelFont: font,
+    labelSize: 22,
     grid: { stroke: colour('line'), width: 1 },
     ticks: { stroke: colour('line'), width: 1 },
   };

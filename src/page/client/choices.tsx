@@ -35,11 +35,21 @@ function faultText(choice: string, { lanes }: PlayView): string {
   const [process, server] =
     to === workerLane ? [words.processOfWorker, words.worker] : [instance, to];
   const texts = {
-    ...{ kill: kill(process), pause: pause(process), resume: resume(process) },
-    ...{ 'end-lease': endLease(to), 'pass-time': passTime(to), block: block(instance) },
-    ...{ 'lose-answer': loseAnswer(to), move: '' },
-    ...{ stop: stop(server), start: start(server), forget: forget(to), nest: nest(to) },
-    ...{ 'cut-off': cutOff(instance), mend: mend(to), break: breakIn(to) },
+    kill: kill(process),
+    pause: pause(process),
+    resume: resume(process),
+    'end-lease': endLease(to),
+    'pass-time': passTime(to),
+    block: block(instance),
+    'lose-answer': loseAnswer(to),
+    move: '',
+    stop: stop(server),
+    start: start(server),
+    forget: forget(to),
+    nest: nest(to),
+    'cut-off': cutOff(instance),
+    mend: mend(to),
+    break: breakIn(to),
   };
   return texts[does];
 }

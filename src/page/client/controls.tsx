@@ -25,7 +25,10 @@ export const Select = ({ name, class: own, options, onChosen, ...props }: Select
 );
 
 const steps: Readonly<Record<string, readonly [down: number, right: number]>> = {
-  ...{ ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] },
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
 };
 
 /** The arrow keys walk a picture. @returns undefined for another key */

@@ -31,7 +31,10 @@ export interface World {
 }
 
 export const emptyWorld: World = {
-  ...{ plays: new Map(), slots: new Map(), races: new Map(), run: undefined },
+  plays: new Map(),
+  slots: new Map(),
+  races: new Map(),
+  run: undefined,
 };
 
 export function add(world: World, event: StageEvent): World {

@@ -109,7 +109,9 @@ export const raceKey = ({ race, rung }: { readonly race: string; readonly rung: 
   `${race}-${rung}`;
 
 export const raceViewOf = (event: Event<'race'>): RaceView => ({
-  ...{ ...event, lanes: lanesIn(event), rows: [] },
+  ...event,
+  lanes: lanesIn(event),
+  rows: [],
 });
 
 export function addToRace(race: RaceView, event: StageEvent): RaceView {
@@ -130,8 +132,13 @@ function stepped(race: RaceView, event: Event<'step'>): RaceView {
 }
 
 const kinds = {
-  ...{ at: 'at', waits: 'waits', answered: 'answered', dead: 'dead' },
-  ...{ paused: 'fault', done: 'fault', missed: 'stuck' },
+  at: 'at',
+  waits: 'waits',
+  answered: 'answered',
+  dead: 'dead',
+  paused: 'fault',
+  done: 'fault',
+  missed: 'stuck',
 } as const satisfies Record<ReachedPlace['is'], Row['kind']>;
 
 /** Until the race is judged, the words say only where the lane is. */
@@ -139,8 +146,15 @@ function rowOf(step: Event<'step'>, atMs: number): Row {
   const { lane, place } = step;
   const word = nameOfPlace(place);
   return {
-    ...{ lane, kind: kinds[place.is], word, isWrong: false, tookMs: 0, atMs, evidence: [step] },
-    ...{ step, isTold: word === 'injected' || word === 'healed' },
+    lane,
+    kind: kinds[place.is],
+    word,
+    isWrong: false,
+    tookMs: 0,
+    atMs,
+    evidence: [step],
+    step,
+    isTold: word === 'injected' || word === 'healed',
   };
 }
 
@@ -157,9 +171,20 @@ function judgedAs(race: RaceView, judged: Event<'race-judged'>): RaceView {
 type OfPlay = Extract<StageEvent, { readonly player: string }>;
 
 export const playViewOf = (event: Event<'play'>): PlayView => ({
-  ...{ ...event, lanes: lanesIn(event), rows: [], choices: [], readings: [], readAtMs: 0 },
-  ...{ changed: new Set(), broken: [], unknown: [], isFinal: false, passed: new Map() },
-  ...{ isStill: event.planned === '', losing: new Set(), ownersAtOnce: [] },
+  ...event,
+  lanes: lanesIn(event),
+  rows: [],
+  choices: [],
+  readings: [],
+  readAtMs: 0,
+  changed: new Set(),
+  broken: [],
+  unknown: [],
+  isFinal: false,
+  passed: new Map(),
+  isStill: event.planned === '',
+  losing: new Set(),
+  ownersAtOnce: [],
 });
 
 export function addToPlay(play: PlayView, event: OfPlay): PlayView {
@@ -203,7 +228,9 @@ function chosen(play: PlayView, event: Event<'choice'>): PlayView {
   if (does === 'move' || (does === 'kill' && to !== workerLane)) return stuck(next, event);
   if (isTaken && choice === `H${workerLane}`) return next; // It says itself that it is free.
   const row = withRow(next, event, lane, {
-    ...{ kind: isTaken ? 'fault' : 'stuck', word: does, of: to },
+    kind: isTaken ? 'fault' : 'stuck',
+    word: does,
+    of: to,
   });
   return isTaken ? hit(row, does, lane, msOf(event)) : row;
 }
@@ -211,7 +238,8 @@ function chosen(play: PlayView, event: Event<'choice'>): PlayView {
 function stuck(play: PlayView, event: Event<'choice'>): PlayView {
   const { state = 'no-worker', waitsFor } = play.lanes.get(event.lane) ?? {};
   return withRow(play, event, event.lane, {
-    ...{ kind: 'stuck', word: state },
+    kind: 'stuck',
+    word: state,
     ...(waitsFor && { of: waitsFor }),
   });
 }
@@ -263,7 +291,8 @@ function answered(
 ): PlayView {
   const { lane, outcome, reason, orderId } = event;
   const row = withRow(play, event, lane, {
-    ...{ kind: 'answered', word: answerWord(play, event) },
+    kind: 'answered',
+    word: answerWord(play, event),
     ...(outcome === 'accepted' && { isWrong: isOneTooMany(play, lane) }),
     ...(orderId && { orderId }),
   });
@@ -292,7 +321,9 @@ function waiting(play: PlayView, event: Event<'waits'>): PlayView {
   const word = event.isForDead ? 'dead' : on;
   const row = withRow(play, event, lane, { kind: 'waits', word, ...of });
   return withLane(row, lane, {
-    ...{ state: 'waits', waitsOn: word, sinceMs: msOf(event) },
+    state: 'waits',
+    waitsOn: word,
+    sinceMs: msOf(event),
     ...(event.for && { waitsFor: event.for }),
   });
 }
@@ -327,7 +358,11 @@ function withRow(
   const { sinceMs = nowMs, state } = play.lanes.get(lane) ?? {};
   const tookMs = state === 'free' ? 0 : Math.max(0, nowMs - sinceMs); // It did nothing until then.
   const next: Row = {
-    ...{ isWrong: false, ...row, lane, atMs: nowMs - msOf(play), tookMs },
+    isWrong: false,
+    ...row,
+    lane,
+    atMs: nowMs - msOf(play),
+    tookMs,
     evidence: [...(play.passed.get(lane) ?? []), event],
   };
   return { ...play, rows: [...play.rows, next], passed: new Map(play.passed).set(lane, []) };

@@ -86,7 +86,9 @@ function Commands({ of }: { of: PlayView }) {
 }
 
 const sameAs = (of: PlayView) => ({
-  ...{ rung: of.rung, choices: lettersOf(of), stopsEverywhere: of.stopsEverywhere },
+  rung: of.rung,
+  choices: lettersOf(of),
+  stopsEverywhere: of.stopsEverywhere,
 });
 
 async function listen(of: PlayView): Promise<void> {

@@ -148,7 +148,9 @@ const Told = ({ of }: { of: PlayView }) => (
     entries={of.rows.map((row) => {
       const { mark, text, evidence } = rowSentence(row);
       return {
-        ...{ kind: row.kind, seconds: (row.atMs / 1_000).toFixed(3), evidence: row.evidence },
+        kind: row.kind,
+        seconds: (row.atMs / 1_000).toFixed(3),
+        evidence: row.evidence,
         sentence: (
           <>
             {mark} <b>{row.lane}</b> {text} <small>{evidence}</small>

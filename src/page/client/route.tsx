@@ -55,7 +55,9 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
   const home = ladderRows.find(({ races }) => races.some(({ name }) => name === race));
   if (race !== undefined && home)
     return {
-      ...{ is: 'run', of: 'race', race },
+      is: 'run',
+      of: 'race',
+      race,
       rung: ladderRow(asked.get('rung') ?? '')?.name ?? home.name,
     };
   const drill = /^\/run\/drill\/([\w-]+)$/.exec(pathname)?.[1];
@@ -93,7 +95,10 @@ function addressOfRun(wanted: RunAddress): string {
 
 /** It lasts until somebody ends it. */
 export const wantedBreak = (rung: string): BreakAddress => ({
-  ...{ of: 'break', perSecond: 100, minutes: minutesMax, arrivals: 'steady' },
+  of: 'break',
+  perSecond: 100,
+  minutes: minutesMax,
+  arrivals: 'steady',
   rung: ladderRow(rung)?.name ?? 'redlock',
 });
 

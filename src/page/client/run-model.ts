@@ -96,8 +96,14 @@ export interface RunView extends Event<'started'> {
 export function addToRun(run: RunView | undefined, event: StageEvent): RunView | undefined {
   if (event.kind === 'started')
     return {
-      ...{ ...event, told: [], seconds: [], zeroMs: undefined },
-      ...{ parts: [], counts: {}, locks: {}, cells: [] },
+      ...event,
+      told: [],
+      seconds: [],
+      zeroMs: undefined,
+      parts: [],
+      counts: {},
+      locks: {},
+      cells: [],
     };
   if (!run) return run;
   if (isTold(event)) return { ...run, told: [...run.told, event] };
@@ -255,8 +261,11 @@ function barsOf(marks: readonly Mark[], seconds: readonly Second[]): Bar[] {
   const endMs = seconds.length * 1_000;
   const atOnce = namesOfLoads(seconds);
   const loads = spansOf(marks, 'load', endMs).map(({ name, fromMs, toMs }) => ({
-    ...{ row: atOnce.includes(name) ? name : 'load', state: 'load' as const, text: name },
-    ...{ fromSecond: fromMs / 1_000, toSecond: toMs / 1_000 },
+    row: atOnce.includes(name) ? name : 'load',
+    state: 'load' as const,
+    text: name,
+    fromSecond: fromMs / 1_000,
+    toSecond: toMs / 1_000,
   }));
   const faults = spansOf(marks, 'fault', endMs).map(({ name, fromMs, toMs }) => {
     const { row, state } = faultWords(name);

@@ -208,8 +208,10 @@ const Told = ({ run }: { run: RunView }) => (
   <Feed
     isOpen={run.over === undefined}
     entries={run.told.map((event) => ({
-      ...{ kind: event.kind, seconds: ((msOf(event) - zeroOf(run)) / 1_000).toFixed(1) },
-      ...{ sentence: toldSentence(event), evidence: [event] },
+      kind: event.kind,
+      seconds: ((msOf(event) - zeroOf(run)) / 1_000).toFixed(1),
+      sentence: toldSentence(event),
+      evidence: [event],
     }))}
   />
 );

@@ -88,7 +88,9 @@ function Outages({ outages, rows }: { outages: readonly string[]; rows: readonly
 }
 
 const raceOf = ({ race }: { race: string }, rung: string): RunAddress => ({
-  ...{ of: 'race', race, rung },
+  of: 'race',
+  race,
+  rung,
 });
 
 /** It plays what is wanted, or says what was seen. */

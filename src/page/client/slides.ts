@@ -10,8 +10,13 @@ function show(number: number): void {
 }
 
 const moves: Readonly<Record<string, number>> = {
-  ...{ ArrowRight: 1, PageDown: 1, ' ': 1 },
-  ...{ ArrowLeft: -1, PageUp: -1, Home: -Infinity, End: Infinity },
+  ArrowRight: 1,
+  PageDown: 1,
+  ' ': 1,
+  ArrowLeft: -1,
+  PageUp: -1,
+  Home: -Infinity,
+  End: Infinity,
 };
 
 function press(event: KeyboardEvent): void {

@@ -128,7 +128,9 @@ effect(() => {
 
 /** It again, in a link. */
 export const addressOfPlay = (of: PlayView): PlayAddress => ({
-  ...{ rung: of.rung, choices: lettersOf(of), lanes: buyersIn(of).length },
+  rung: of.rung,
+  choices: lettersOf(of),
+  lanes: buyersIn(of).length,
   stopsEverywhere: of.stopsEverywhere,
 });
 
@@ -179,7 +181,8 @@ effect(() => {
 function rememberOutcome(of: PlayView): void {
   const predicted = predictions.peek().get(of.rung);
   rememberSeen(of.rung, {
-    ...{ seen: outcomeSeen(of), isBroken: of.broken.length > 0 },
+    seen: outcomeSeen(of),
+    isBroken: of.broken.length > 0,
     ...(predicted && { isRight: wasRight(of, predicted) }),
   });
 }

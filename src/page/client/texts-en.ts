@@ -205,7 +205,9 @@ export const en = {
   } satisfies Readonly<Record<SaleKind, OutcomeTexts>>,
   outcomeShort: {
     of: (lane) => `one order, of ${lane}`,
-    ...{ one: 'one order', two: 'more than one order', none: 'no order' },
+    one: 'one order',
+    two: 'more than one order',
+    none: 'no order',
   } satisfies OutcomeTexts,
   ordersSeen: (count: number) =>
     count === 0 ? 'no order' : count === 1 ? 'one order' : `${count} orders`,

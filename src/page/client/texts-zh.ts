@@ -8,10 +8,14 @@ const looks = {
 } as const;
 
 const outagesInChinese: Readonly<Record<string, string>> = {
-  ...{ stopped: '停止', hung: '停顿', late: '响应慢' },
+  stopped: '停止',
+  hung: '停顿',
+  late: '响应慢',
 };
 const barsInChinese: Readonly<Record<string, string>> = {
-  ...{ stopped: '已停止', killed: '已杀死', paused: '已暂停' },
+  stopped: '已停止',
+  killed: '已杀死',
+  paused: '已暂停',
 };
 
 export const zh: typeof en = {
@@ -194,7 +198,9 @@ export const zh: typeof en = {
   },
   outcomeShort: {
     of: (lane) => `一个订单，属于 ${lane}`,
-    ...{ one: '一个订单', two: '不止一个订单', none: '没有订单' },
+    one: '一个订单',
+    two: '不止一个订单',
+    none: '没有订单',
   },
   ordersSeen: (count) => (count === 0 ? '没有订单' : `${count} 个订单`),
   readings: {

@@ -181,8 +181,15 @@ export class Plays {
     // A comparison that kills a process does not kill that of the play beside it.
     const firstInstance = viewer.firstInstance + (slot.endsWith('beside') ? 2 : 0);
     return ChoicePlay.begin(stage, {
-      ...{ rung, slot, request, stopsEverywhere, firstInstance, isObserved: true, begins },
-      ...{ planned: choices, lanes: lanesOf(choices, wanted.lanes) },
+      rung,
+      slot,
+      request,
+      stopsEverywhere,
+      firstInstance,
+      isObserved: true,
+      begins,
+      planned: choices,
+      lanes: lanesOf(choices, wanted.lanes),
       rowWaits: () => rowWaits(this.#vouchersBut(viewer.plays.get(slot))),
     });
   }

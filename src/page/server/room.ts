@@ -170,7 +170,9 @@ export class Tally {
 
   all(): RungTally[] {
     return [...this.#byRung].map(([rung, { predicted, seen, broken }]) => ({
-      ...{ rung, broken, predicted: Object.fromEntries(predicted) },
+      rung,
+      broken,
+      predicted: Object.fromEntries(predicted),
       seen: Object.fromEntries(seen),
     }));
   }

@@ -47,7 +47,10 @@ export class Runs {
     if (this.#going) throw labError('RUN_GOES_ON');
     const feed = this.#plays.feedOf(viewer);
     const going: Going = {
-      ...{ feed, began: feed.place, stop: new AbortController(), ended: Promise.resolve() },
+      feed,
+      began: feed.place,
+      stop: new AbortController(),
+      ended: Promise.resolve(),
     };
     this.#going = going;
     try {

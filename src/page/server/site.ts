@@ -107,8 +107,10 @@ function answerTo(error: Error, c: Context): Response {
 /** The bundle, also for a server that runs from src/. */
 const files = fileURLToPath(new URL('../../../dist/page/client/', import.meta.url));
 const types = {
-  ...{ 'page.js': 'text/javascript', 'page.packed': 'text/plain' },
-  ...{ 'page.css': 'text/css', 'index.html': 'text/html' },
+  'page.js': 'text/javascript',
+  'page.packed': 'text/plain',
+  'page.css': 'text/css',
+  'index.html': 'text/html',
 };
 
 const views = [

@@ -124,7 +124,12 @@ export async function collectInParts(
     const hasRedis = !isRemoved && (queue !== undefined || stock !== null);
     const units = await unitsOfSale(db, voucherId);
     const reading = {
-      ...{ redis, db, place, voucher, onPart, hasUnits: units !== null },
+      redis,
+      db,
+      place,
+      voucher,
+      onPart,
+      hasUnits: units !== null,
       queued: hasRedis ? queued : undefined,
     };
     const { orders, found } = await readUsers(reading);

@@ -54,7 +54,8 @@ export class Rabbitmq {
     address.searchParams.set('heartbeat', String(heartbeatSeconds));
     const setup = (model: ChannelModel) => this.#open(model);
     this.#connection = connect(address.href, {
-      ...{ timeout: answerMs, noDelay: true },
+      timeout: answerMs,
+      noDelay: true,
       recovery: { ...reconnect, setup },
     });
     this.#connection.then((connection) => this.#watch(connection), this.#onError);

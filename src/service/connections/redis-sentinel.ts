@@ -99,8 +99,11 @@ function openSentinel(sentinel: SentinelConfig['REDIS_SENTINELS'][number], confi
   const client = new Redis({
     ...sentinel,
     ...(isTls(config) && { tls: {} }),
-    ...{ connectTimeout: answerMs, commandTimeout: answerMs, socketTimeout: answerMs },
-    ...{ maxRetriesPerRequest: 0, disableClientInfo: true },
+    connectTimeout: answerMs,
+    commandTimeout: answerMs,
+    socketTimeout: answerMs,
+    maxRetriesPerRequest: 0,
+    disableClientInfo: true,
     enableReadyCheck: false,
     retryStrategy: () => askEveryMs,
   });

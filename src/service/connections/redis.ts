@@ -103,7 +103,8 @@ export function openRedis(
   const redis =
     isMain && config.REDIS_CLUSTER
       ? openCluster(config, {
-          ...{ nodeOptions: options, reconnectMs },
+          nodeOptions: options,
+          reconnectMs,
           mayRepeat: role === 'subscriber' || role === 'pause',
         })
       : new Redis(url, { ...options, maxRetriesPerRequest, retryStrategy: reconnectMs });

@@ -6,7 +6,8 @@ import { apiDescription, createApp } from './app.ts';
 import type { Service } from './service.ts';
 
 const config = {
-  ...{ MYSQL_URL: 'mysql://nobody@localhost/none', REDIS_URL: 'redis://localhost' },
+  MYSQL_URL: 'mysql://nobody@localhost/none',
+  REDIS_URL: 'redis://localhost',
   TOKEN_SECRET: 'no token is signed with this one',
 };
 
@@ -17,9 +18,13 @@ const noStore = (): never => {
 export function describeApi(): ReturnType<typeof apiDescription> {
   const log = pino({ level: 'silent' });
   const service: Service = {
-    ...{ connections: new Connections(readConfig(config), log), log, instance: 'none' },
+    connections: new Connections(readConfig(config), log),
+    log,
+    instance: 'none',
     vouchers: { create: noStore, find: noStore, look: noStore, forget: noStore, list: noStore },
-    ...{ allowedRungs: new Set<string>(), rungOf: noStore, auditOf: noStore },
+    allowedRungs: new Set<string>(),
+    rungOf: noStore,
+    auditOf: noStore,
     stockLeft: noStore,
     waitingRoom: { place: noStore, isPass: noStore, isBuyer: noStore, leave: noStore },
     orderIds: { next: noStore, problem: () => null, close: () => {} },

@@ -193,7 +193,8 @@ const isAboutKeys = (error: unknown): boolean =>
  */
 function issuerVerifier(url: string, onUnavailable: (error: LockstepError) => void) {
   const keys = createRemoteJWKSet(new URL(url), {
-    ...{ timeoutDuration: answerWithinMs, cacheMaxAge: Number.POSITIVE_INFINITY },
+    timeoutDuration: answerWithinMs,
+    cacheMaxAge: Number.POSITIVE_INFINITY,
     cooldownDuration: restMs,
   });
   let restUntilMs = 0;

@@ -69,7 +69,10 @@ const selectStates = `
   FROM orders`;
 
 const asState = ({ id, voucherId, userId, status, reason }: Row): OrderState => ({
-  ...{ id, voucherId, userId, status },
+  id,
+  voucherId,
+  userId,
+  status,
   ...(reason !== null && { reason }),
 });
 

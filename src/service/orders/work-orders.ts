@@ -82,7 +82,10 @@ async function workUntil(
   const worker = {
     records: { pool: connections.mysql(), vouchers: openVouchers(connections), epoch },
     refusals: refusalCounts(redis, saleKeys),
-    ...{ redis, saleKeys, log, onFull },
+    redis,
+    saleKeys,
+    log,
+    onFull,
   };
   const limitMs = connections.config.BATCH_LIMIT_MS;
   const handle = async (deliveries: readonly Delivery[]) => {

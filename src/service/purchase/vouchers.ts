@@ -165,7 +165,8 @@ async function readVoucher(
 /** By the id that all of a page are below. */
 const pagesOfVouchers = (pool: Pool) =>
   new LRUCache<string, Voucher[]>({
-    ...{ max: 100, ttl: answerKeptMs },
+    max: 100,
+    ttl: answerKeptMs,
     ignoreFetchAbort: true, // A page that is cleared while it is read is answered, and not kept.
     fetchMethod: async (before) => {
       const older = `WHERE v.id < CAST(? AS SIGNED) ORDER BY v.id DESC LIMIT ${pageSize}`;

@@ -58,9 +58,11 @@ export function tracePurchase(
   const orderId = kind === 'refused' ? order.id : outcome.orderId;
   const isRepeated = orderId !== order.id;
   tracing.sender.add({
-    ...{ traceId, spanId: spanOf(tracing, order.id) },
+    traceId,
+    spanId: spanOf(tracing, order.id),
     ...(isRepeated && { parentSpanId: spanOf(tracing, orderId) }),
-    ...{ name: 'purchase', kind: spanKinds.server },
+    name: 'purchase',
+    kind: spanKinds.server,
     ...timesFrom(begunAt),
     links: linksTo(caller),
     attributes: {
@@ -106,9 +108,11 @@ function addSpan(name: string, order: Order, begunAt: number, problem?: string):
   const traceId = traceOf(tracing, order);
   if (traceId === undefined) return;
   tracing.sender.add({
-    ...{ traceId, spanId: randomBytes(8).toString('hex') },
+    traceId,
+    spanId: randomBytes(8).toString('hex'),
     parentSpanId: spanOf(tracing, order.id),
-    ...{ name, kind: spanKinds.consumer },
+    name,
+    kind: spanKinds.consumer,
     ...timesFrom(begunAt),
     attributes: namesOf(order),
     ...(problem !== undefined && { status: { code: failed, message: problem } }),
@@ -128,7 +132,9 @@ function traceOf(of: Tracing, { voucherId, userId, requestId }: Order): string |
 const spanOf = (of: Tracing, orderId: string): string => digest(of, `span:${orderId}`).slice(0, 16);
 
 const namesOf = ({ id, voucherId, requestId }: Order) => ({
-  ...{ 'lockstep.order': id, 'lockstep.voucher': voucherId, 'lockstep.request': requestId },
+  'lockstep.order': id,
+  'lockstep.voucher': voucherId,
+  'lockstep.request': requestId,
 });
 
 function timesFrom(begunAt: number): Pick<Span, 'startTimeUnixNano' | 'endTimeUnixNano'> {
@@ -183,7 +189,8 @@ function spanSender(url: string, instance: string, log: Logger): SpanSender {
   async function send(spans: readonly Span[]): Promise<void> {
     try {
       const { ok, status } = await fetch(url, {
-        ...{ method: 'POST', body: JSON.stringify(asMessage(spans, instance)) },
+        method: 'POST',
+        body: JSON.stringify(asMessage(spans, instance)),
         headers: { 'content-type': 'application/json' },
         signal: AbortSignal.timeout(answerWithinMs),
       });

@@ -89,7 +89,9 @@ async function look(connections: Connections) {
 
 export function healthRoutes({ connections, orderIds, isOpen }: Service): App {
   const looks = new LRUCache<'now', Awaited<ReturnType<typeof look>>>({
-    ...{ max: 1, ttl: lookKeptMs, fetchMethod: () => look(connections) },
+    max: 1,
+    ttl: lookKeptMs,
+    fetchMethod: () => look(connections),
   });
   return routes()
     .openapi(livez, (c) => c.json({ status: 'ok' as const }, 200))

@@ -223,7 +223,8 @@ function newVoucher(
   const { beginTime, endTime, rung } = body;
   const voucher = {
     ...body,
-    ...{ beginTime: new Date(beginTime), endTime: new Date(endTime) },
+    beginTime: new Date(beginTime),
+    endTime: new Date(endTime),
     ...(rungNamed(rung).buckets && { buckets: buckets ?? VOUCHER_BUCKETS }),
     ...(passesAtOnce !== undefined && { passesAtOnce }),
   };

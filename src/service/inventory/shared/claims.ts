@@ -61,7 +61,8 @@ export async function remaining(
 }
 
 export const accepted = (orderId: string): Outcome => ({
-  ...{ kind: 'accepted', status: 'queued' },
+  kind: 'accepted',
+  status: 'queued',
   orderId,
 });
 

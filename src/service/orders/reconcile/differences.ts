@@ -153,7 +153,8 @@ export const isRemoved = (
 ): boolean => redis.stock === null && redis.buyers === 0 && streamed === 0 && nowMs > terms.endMs;
 
 const saleMissing = ({ voucherId, redis }: Sale): Difference => ({
-  ...{ identity: 'stock', kind: 'sale-missing' },
+  identity: 'stock',
+  kind: 'sale-missing',
   says: ['sale-missing', voucherId, redis.buyers],
 });
 
@@ -179,8 +180,10 @@ const isEqual = (one: Terms, other: Terms): boolean =>
   (['change', 'beginMs', 'endMs', 'paused'] as const).every((name) => one[name] === other[name]);
 
 const termsInWords = ({ change, beginMs, endMs, paused }: Terms): TermsInWords => ({
-  ...{ change, paused },
-  ...{ begin: timeText(beginMs), end: timeText(endMs) },
+  change,
+  paused,
+  begin: timeText(beginMs),
+  end: timeText(endMs),
 });
 
 /** Of Redis it may be no number. */
@@ -218,7 +221,9 @@ function lostOrders(sale: SalePart): (Difference & { readonly kind: 'order-lost'
   return [...sale.buyers.values()]
     .filter(({ id }) => !streamed.has(id) && !sale.inMysql.has(id))
     .map((buyer) => ({
-      ...{ identity: 'buyers', kind: 'order-lost', order: orderOf(sale, buyer) },
+      identity: 'buyers',
+      kind: 'order-lost',
+      order: orderOf(sale, buyer),
       says: ['order-lost', buyer.userId, buyer.id],
     }));
 }
@@ -229,7 +234,9 @@ function buyersOfFailedOrders(sale: SalePart): Difference[] {
   return [...sale.buyers.values()]
     .filter(({ id }) => sale.inMysql.get(id)?.status === 'failed' && !streamed.has(id))
     .map((buyer) => ({
-      ...{ identity: 'buyers', kind: 'buyer-of-failed-order', order: orderOf(sale, buyer) },
+      identity: 'buyers',
+      kind: 'buyer-of-failed-order',
+      order: orderOf(sale, buyer),
       says: ['buyer-of-failed-order', buyer.userId, buyer.id],
     }));
 }
@@ -242,7 +249,9 @@ function ordersOfAnotherUser(sale: SalePart): Difference[] {
     if (found?.status !== 'confirmed' || isSame) return [];
     return [
       {
-        ...{ ...identity, kind: 'order-of-another-user', order: orderOf(sale, buyer) },
+        ...identity,
+        kind: 'order-of-another-user',
+        order: orderOf(sale, buyer),
         says: ['order-of-another-user', buyer.userId, buyer.id, found],
       },
     ];
@@ -291,7 +300,9 @@ function notesWithoutOrder(sale: SalePart, lost: ReadonlySet<string>): Differenc
   return [...sale.noted]
     .filter((id) => !streamed.has(id) && !lost.has(id))
     .map((orderId) => ({
-      ...{ identity: 'status', kind: 'note-without-order', orderId },
+      identity: 'status',
+      kind: 'note-without-order',
+      orderId,
       says: ['note-without-order', orderId, sale.inMysql.get(orderId)?.status],
     }));
 }
@@ -300,7 +311,9 @@ function ordersWithoutNote(sale: SalePart): Difference[] {
   return inFlight(sale)
     .filter(({ order }) => !sale.noted.has(order.id) && !sale.inMysql.has(order.id))
     .map((entry) => ({
-      ...{ identity: 'status', kind: 'order-without-note', entry },
+      identity: 'status',
+      kind: 'order-without-note',
+      entry,
       says: ['order-without-note', entry.order.id],
     }));
 }

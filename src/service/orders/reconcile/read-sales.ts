@@ -215,7 +215,9 @@ async function readPart(
 }
 
 const saleTerms = (places: readonly ShardKeys[], voucher: VoucherRow): SaleTerms => ({
-  ...{ voucherId: voucher.voucherId, initialStock: voucher.initialStock, terms: termsOf(voucher) },
+  voucherId: voucher.voucherId,
+  initialStock: voucher.initialStock,
+  terms: termsOf(voucher),
   ...(rungNamed(voucher.rung).buckets && { buckets: places.length }),
 });
 
@@ -228,8 +230,11 @@ async function wholeSale(
   const recorded = await recordedOf(connections.mysql(), voucher.voucherId);
   const now = await momentOfSale(connections.redis('admin'), places, voucher);
   return {
-    ...{ ...saleTerms(places, voucher), ...recorded, streamed },
-    ...{ redis: now, isMoving: now.buyers !== buyers },
+    ...saleTerms(places, voucher),
+    ...recorded,
+    streamed,
+    redis: now,
+    isMoving: now.buyers !== buyers,
   };
 }
 

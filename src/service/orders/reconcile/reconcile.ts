@@ -131,10 +131,14 @@ export function upTo(most: number): (part: SalePart) => ComparedPart {
 }
 
 const reconciled = (sale: Sale, parts: readonly ComparedPart[]): ReconciledVoucher => ({
-  ...{ voucherId: sale.voucherId, initialStock: sale.initialStock, stock: sale.redis.stock },
-  ...{ terms: sale.terms, recorded: sale.recorded },
+  voucherId: sale.voucherId,
+  initialStock: sale.initialStock,
+  stock: sale.redis.stock,
+  terms: sale.terms,
+  recorded: sale.recorded,
   inFlight: parts.reduce((sum, part) => sum + part.inFlight, 0),
-  ...{ buyers: sale.redis.buyers, isMoving: sale.isMoving },
+  buyers: sale.redis.buyers,
+  isMoving: sale.isMoving,
   differences: differencesOf(
     sale,
     parts.flatMap(({ differences }) => differences),

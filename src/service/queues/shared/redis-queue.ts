@@ -50,7 +50,8 @@ export function consumeShards<E extends Entry>(
     const whole: Source<E> = {
       noted: (entry) => notedAbout(redis, shard, entry),
       moveToDead: (entry, letter) => addDeadLetter(redis, shard, entry, letter),
-      ...{ recover, ...source },
+      recover,
+      ...source,
     };
     await deliverFrom(whole, handle, signal, hooks, options);
     blocking.disconnect();
