@@ -45,7 +45,9 @@ export const addErratum = command(erratumRow, (folders, { name, list, json, lang
     reportLine(folder, language),
   ];
   return playExperiment(folders, {
-    ...{ name: `erratum-${name ?? 'all'}`, experiment: erratumExperiment, options: { names } },
+    name: `erratum-${name ?? 'all'}`,
+    experiment: erratumExperiment,
+    options: { names },
     command: commandText(erratumRow, { name }),
     times: 1,
     database: undefined,

@@ -95,7 +95,9 @@ export const addTrial = command(trialRow, (folders, { name, list, json, language
     return printEach(json, all, ({ name, fault }) => `${name}: ${fault}`);
   }
   return playExperiment(folders, {
-    ...{ name: `trial-${name}`, experiment: trialExperiment, options: { name, language } },
+    name: `trial-${name}`,
+    experiment: trialExperiment,
+    options: { name, language },
     command: commandText(trialRow, { name }),
     times: 1,
     database: undefined,

@@ -39,7 +39,10 @@ function playByHand(folders: WorkFolders, given: RaceGiven): Promise<void> {
   };
   const repeated = commandText(raceRow, { choices, rung, everyCheckpoint, commands });
   return playExperiment(folders, {
-    ...{ name: `choices-${rung}`, experiment: choicesByHand, options: asked, command: repeated },
+    name: `choices-${rung}`,
+    experiment: choicesByHand,
+    options: asked,
+    command: repeated,
     times,
     database,
     json,

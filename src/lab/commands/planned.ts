@@ -23,7 +23,9 @@ export const plannedRace = (
   rung: RungName,
   language?: Language,
 ): ExperimentPlan<{ name: RaceName; rung: RungName }, PlayedRace> => ({
-  ...{ name: `race-${name}-${rung}`, experiment: raceExperiment, options: { name, rung } },
+  name: `race-${name}-${rung}`,
+  experiment: raceExperiment,
+  options: { name, rung },
   command: commandText(raceRow, { name, rung }),
   ...(language && { language }),
   report: (played, { plays }) => raceReport(played, plays, language ?? 'en'),
@@ -33,7 +35,9 @@ export const plannedDrill = (
   name: DrillName,
   options: { readonly seed: number; readonly minutes: number },
 ): ExperimentPlan<typeof options, unknown> => ({
-  ...{ name: `drill-${name}`, experiment: drills[name], options },
+  name: `drill-${name}`,
+  experiment: drills[name],
+  options,
   command: commandText(drillRow, { name, ...options }),
 });
 

@@ -141,21 +141,17 @@ async function areReady(lab: Lab): Promise<boolean> {
 }
 
 const frozenMaster: Incident = {
-  ...{
-    name: { en: 'master frozen', zh: '主节点冻结' },
-    key: 'frozenMaster',
-    expects: followsMaster,
-  },
+  name: { en: 'master frozen', zh: '主节点冻结' },
+  key: 'frozenMaster',
+  expects: followsMaster,
   play: ({ stage }) => withoutMaster(stage, pauseServer('redis-main'), 'redis-main'),
 };
 
 /** It is the replica of before: redis-main follows it, and is promoted now. */
 const killedMaster: Incident = {
-  ...{
-    name: { en: 'master killed', zh: '主节点被杀' },
-    key: 'killedMaster',
-    expects: followsMaster,
-  },
+  name: { en: 'master killed', zh: '主节点被杀' },
+  key: 'killedMaster',
+  expects: followsMaster,
   play: ({ stage }) => withoutMaster(stage, killServer('redis-replica'), 'redis-replica'),
 };
 

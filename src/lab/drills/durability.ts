@@ -104,7 +104,9 @@ type LossRow = Outage & DurabilityCell & { readonly name: string };
 
 /** The workers are away meanwhile, so that every accepted order is in Redis only. */
 export const lossOf = (cell: DurabilityCell): LossRow => ({
-  ...{ ...cell, name: `${cell.durability}, ${cell.loss}`, loses: true },
+  ...cell,
+  name: `${cell.durability}, ${cell.loss}`,
+  loses: true,
   expects: [
     losesAsClaimed(durabilityClaims[cell.durability][cell.loss]),
     expected.soldAgainWithin(waitMs),

@@ -145,11 +145,9 @@ export function judgeFlush(played: PlayedOutages, isConsistent: boolean): Judged
   return {
     ...judgeOutages([played], { audits, broken: isEnd }),
     figures: {
-      ...{
-        accepted: countSales(facts.attempts ?? []),
-        recorded: orders,
-        lostAccepted: lost.length,
-      },
+      accepted: countSales(facts.attempts ?? []),
+      recorded: orders,
+      lostAccepted: lost.length,
       oversold: Math.max(0, orders - facts.initialStock),
       usersWithTwoOrders: usersWithSeveralOrders(facts),
       ...Object.assign({}, ...seen.map(costOf)),

@@ -182,7 +182,8 @@ export const blockedEventLoop = (instance: string, forMs: number): WatchedFault 
   watch: (lab) => () => isSilent(lab, instance),
 });
 
-const oneHourMs = 3_600_000;
+/** Longer than a person thinks. */
+export const oneHourMs = 3_600_000;
 
 /** The same until it is mended. */
 export const heldEventLoop = (instance: string): WatchedFault => ({

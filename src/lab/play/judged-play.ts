@@ -7,13 +7,13 @@ import type { CheckName } from '../../service/domain.ts';
 import { claimOf } from '../../service/ladder/rung.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { labError } from '../errors.ts';
+import { oneHourMs } from '../faults/process.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Walk } from './explore.ts';
 import { choicesIn, lanesOf } from './letters.ts';
 import { type Choice, ChoicePlay } from './play.ts';
 import { isAboutData, ordinaryRefusals } from './race-verdict.ts';
 import type { RowWaits } from './row-waits.ts';
-import { oneHourMs } from './set-up.ts';
 import { Wire } from './wire.ts';
 
 export interface JudgedPlay extends Walk {

@@ -1,6 +1,7 @@
 /** What each choice does to a buyer, the order worker or a server, and when it can be taken. */
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import { labError } from '../errors.ts';
+import { oneHourMs } from '../faults/process.ts';
 import type { PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import { canMove } from '../stage/place.ts';
@@ -12,7 +13,7 @@ import { lockProbe, type Probe } from './lock-probe.ts';
 import type { PlayFaults } from './play-faults.ts';
 import type { PlayWorker } from './play-worker.ts';
 import { brokenBy, ServerFaults } from './server-faults.ts';
-import { oneHourMs, serverFaultsOf } from './set-up.ts';
+import { serverFaultsOf } from './set-up.ts';
 
 interface ActRow {
   /** @param to the lane, the server or the fault */
@@ -113,10 +114,8 @@ export class PlayActs {
       faults,
       voucherId,
       leaseMs: oneHourMs,
-      ...{
-        userId: lanes[0]?.userId ?? '',
-        lockAnswers: async () => (await this.#sale()).lockAnswers(),
-      },
+      userId: lanes[0]?.userId ?? '',
+      lockAnswers: async () => (await this.#sale()).lockAnswers(),
     });
   }
 

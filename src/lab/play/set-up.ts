@@ -49,9 +49,6 @@ const userOf = (rung: RungName, lane: number): string =>
   saleOf(rung) === 'one-user' ? '7' : String(7 + lane);
 export const stockOf = (rung: RungName): number => (saleOf(rung) === 'one-user' ? 5 : 1);
 
-/** Longer than a person thinks. */
-export const oneHourMs = 3_600_000;
-
 interface LaneSending {
   readonly headers: Readonly<Record<string, string>>;
   /** It never releases its lock. */

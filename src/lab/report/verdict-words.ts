@@ -109,14 +109,16 @@ const costWords = {
       `${count(accepted)} accepted, ${count(refused)} refused, ${count(unknown)} unknown`,
     gap: (length: string, from: string, to: string) =>
       `; the longest time without a sale was ${length} s, from ${from} to ${to} s.`,
-    ...{ of: (load: string) => `${load}: `, end: '.' },
+    of: (load: string) => `${load}: `,
+    end: '.',
   },
   zh: {
     counts: ({ accepted, refused, unknown }: Counts) =>
       `受理 ${count(accepted)}，拒绝 ${count(refused)}，未知 ${count(unknown)}`,
     gap: (length: string, from: string, to: string) =>
       `；最长 ${length} 秒没有成交，从第 ${from} 秒到第 ${to} 秒。`,
-    ...{ of: (load: string) => `${load}：`, end: '。' },
+    of: (load: string) => `${load}：`,
+    end: '。',
   },
 } as const;
 
@@ -151,14 +153,12 @@ export const usualFigures: Readonly<Record<string, string>> = {
   lost: '丢失',
   secondOrders: '重复的订单',
   violations: '违反的承诺',
-  ...{
-    seconds: '时长（秒）',
-    stillWaiting: '还在等待',
-    ownersAtOnce: '同时持有锁的买家',
-    rungs: '方案',
-    orders: '先后顺序',
-    shown: '已演示',
-  },
+  seconds: '时长（秒）',
+  stillWaiting: '还在等待',
+  ownersAtOnce: '同时持有锁的买家',
+  rungs: '方案',
+  orders: '先后顺序',
+  shown: '已演示',
   // Of a storm of purchases.
   purchases: '下单',
   requests: '请求',

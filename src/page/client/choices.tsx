@@ -100,8 +100,11 @@ const FaultButtons = ({ of, faults }: { of: PlayView; faults: readonly string[] 
 function overText({ name, state }: LaneView): string | undefined {
   const { noOrder, stopped } = page.value.words;
   const texts: Readonly<Record<string, string>> = {
-    ...{ answered: `✓ ${name}`, dead: `✕ ${name}`, paused: `∥ ${name}` },
-    ...{ free: `◌ ${name} ${noOrder}`, stopped: `∥ ${name} ${stopped}` },
+    answered: `✓ ${name}`,
+    dead: `✕ ${name}`,
+    paused: `∥ ${name}`,
+    free: `◌ ${name} ${noOrder}`,
+    stopped: `∥ ${name} ${stopped}`,
   };
   return texts[state];
 }
