@@ -61,19 +61,11 @@ let sink: ((entry: object) => void) | undefined;
 /** Builds nothing when no history is kept: a purchase calls it on its way. */
 export const record = (
   event: EventName,
-  order: Order,
+  { id: orderId, voucherId, userId, requestId }: Order,
   more?: Pick<HistoryEvent, 'checkpoint' | 'resource' | 'fence' | 'reason'>,
-): void => sink?.({ event, ...about(order), ...more });
+): void => sink?.({ event, voucherId, userId, orderId, requestId, ...more });
 
 export const recordDeath = (pid: number): void => sink?.({ event: 'died', pid });
-
-/** The fields of an event that say which order it is about. */
-const about = ({ id: orderId, voucherId, userId, requestId }: Order) => ({
-  voucherId,
-  userId,
-  orderId,
-  requestId,
-});
 
 export const keepsHistory = (): boolean => sink !== undefined;
 
