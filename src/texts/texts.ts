@@ -1,4 +1,5 @@
 /** The ladder's sentences by language. */
+import type { Verdict } from '../service/domain.ts';
 import { en } from './en.ts';
 import type { LadderText } from './text.ts';
 import { zh } from './zh.ts';
@@ -10,3 +11,8 @@ export type Language = (typeof languages)[number];
 export type Bilingual = Readonly<Record<Language, string>>;
 
 export const texts: Readonly<Record<Language, LadderText>> = { en, zh };
+
+export const verdictWord = (verdict: Verdict): Bilingual => ({
+  en: en.verdicts[verdict],
+  zh: zh.verdicts[verdict],
+});

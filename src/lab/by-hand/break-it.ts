@@ -4,7 +4,7 @@ import { worstOf } from '../../service/audit/audit.ts';
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
-import { texts } from '../../texts/texts.ts';
+import { verdictWord } from '../../texts/texts.ts';
 import {
   type AuditedFinding,
   acceptedOrders,
@@ -357,9 +357,7 @@ function besideTable(sales: readonly AuditedSale[]): Table {
       const { accepted, refusedBecause, unknown, p99Ms } = phaseOf(rung, '', answers);
       const counts = [accepted, sum(Object.values(refusedBecause)), unknown];
       const figures = [...counts, p99Ms, withoutSaleMs(answers), confirmed(facts).length];
-      const { verdict } = audit;
-      const word = { en: verdict, zh: texts.zh.verdicts[verdict] };
-      return [rung, ...figures.map(String), word];
+      return [rung, ...figures.map(String), verdictWord(audit.verdict)];
     }),
   };
 }

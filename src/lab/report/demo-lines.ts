@@ -1,14 +1,14 @@
 /** The demo's output: one result at a time, for an 80-column terminal. */
 
 import { type StoryName, story, storyNames } from '../../service/ladder/story.ts';
-import { type Language, texts } from '../../texts/texts.ts';
+import { type Language, texts, verdictWord } from '../../texts/texts.ts';
 import type { defaults } from '../drills/demo-plan.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { OrdersOfRung } from '../play/all-orders.ts';
 import type { RaceResult } from '../play/race-verdict.ts';
 import { evidenceIn, type Table } from '../stage/result.ts';
 import { type Column, cellText, tableOf } from '../stage/table.ts';
-import { instancesMark, verdictWord } from './run-tables.ts';
+import { instancesMark } from './run-tables.ts';
 import { failedFindings } from './sentences.ts';
 import { lineOf, tableText } from './table.ts';
 import { verdictWords } from './verdict-words.ts';

@@ -1,6 +1,5 @@
 /** The tables of runs and races. */
-import type { Verdict } from '../../service/domain.ts';
-import { texts } from '../../texts/texts.ts';
+import { verdictWord } from '../../texts/texts.ts';
 import { serialPairs } from '../drills/demo-plan.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import type { RaceResult } from '../play/race-verdict.ts';
@@ -12,11 +11,6 @@ export const mark = (asClaimed: boolean): string => (asClaimed ? '✓' : '✗');
 /** With `*` behind Node's own cluster. */
 export const instancesMark = ({ instances, balancer }: RunResult): string =>
   `${instances}${balancer === 'cluster' ? '*' : ''}`;
-
-export const verdictWord = (verdict: Verdict): Bilingual => ({
-  en: texts.en.verdicts[verdict],
-  zh: texts.zh.verdicts[verdict],
-});
 
 const first: readonly Column<RunResult>[] = [
   [{ en: 'rung', zh: '方案' }, ({ rung }) => rung],
