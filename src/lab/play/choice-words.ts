@@ -5,46 +5,23 @@ import type { Place } from '../stage/place.ts';
 import { brokenText, mendedText } from './fault-choices.ts';
 import { actOf } from './letters.ts';
 
-interface ChoiceWords {
-  readonly title: string;
-  readonly head: readonly [choice: string, happened: string];
-  readonly commands: string;
-  readonly commandsHead: readonly [choice: string, command: string];
-  readonly onNextRung: (command: string) => string;
-  readonly idle: string;
-  readonly paused: string;
-  readonly dead: string;
-  readonly free: string;
-  readonly stopped: string;
-  readonly order: (words: string, orderId: string) => string;
-  readonly waitsForRow: string;
-  readonly waitsForLock: string;
-  readonly waitsFor: (lane: string, isDead: boolean) => string;
-  readonly did: (does: string, to: string, isRenewed: boolean) => string | undefined;
-  readonly atOnce: (lanes: readonly string[]) => string;
-  readonly nothing: (does: string, to: string) => string | undefined;
-  readonly noWorkerLane: string;
-  readonly stuck: (lane: string, place: string) => string;
-  readonly isAnswered: string;
-}
-
-const en: ChoiceWords = {
+const en = {
   title: 'What each choice did',
   head: ['choice', 'what happened'],
   commands: 'What each choice sent to Redis and MySQL',
   commandsHead: ['choice', 'command'],
-  onNextRung: (command) => `on the next rung: ${command}`,
+  onNextRung: (command: string) => `on the next rung: ${command}`,
   idle: 'has not begun',
   paused: 'stands still, with its process',
   dead: 'is killed, with its process',
   free: 'has no order in hand',
   stopped: 'is stopped',
-  order: (words, orderId) => `${words} (order ${orderId})`,
+  order: (words: string, orderId: string) => `${words} (order ${orderId})`,
   waitsForRow: 'waits for a row of the database',
   waitsForLock: 'waits for a lock that no buyer here has',
-  waitsFor: (lane, isDead) =>
+  waitsFor: (lane: string, isDead: boolean) =>
     `waits for the lock of ${lane}${isDead ? ', whose process was killed' : ''}`,
-  did: (does, to, isRenewed) =>
+  did: (does: string, to: string, isRenewed: boolean) =>
     ({
       'end-lease': `the lease of ${to} ends`,
       'pass-time': `the lease of ${to} ${isRenewed ? 'is renewed' : 'ends: nobody renews it'}`,
@@ -60,8 +37,8 @@ const en: ChoiceWords = {
       stop: `${to === workerLane ? 'the order worker' : to} stops`,
       start: `${to === workerLane ? 'the order worker' : to} runs again`,
     })[does],
-  atOnce: (lanes) => `${lanes.join(' and ')} have the lock at once`,
-  nothing: (does, to) =>
+  atOnce: (lanes: readonly string[]) => `${lanes.join(' and ')} have the lock at once`,
+  nothing: (does: string, to: string) =>
     ({
       'end-lease': `nothing: ${to} has no lease that can end`,
       'pass-time': `nothing: ${to} has no lease that can end`,
@@ -79,9 +56,10 @@ const en: ChoiceWords = {
       mend: 'nothing: that is not broken',
     })[does],
   noWorkerLane: 'nothing: the order worker is no lane on this rung',
-  stuck: (lane, place) => `nothing: ${lane} ${place}`,
+  stuck: (lane: string, place: string) => `nothing: ${lane} ${place}`,
   isAnswered: 'is answered',
 };
+type ChoiceWords = typeof en;
 
 const zh: ChoiceWords = {
   title: '每一步做了什么',
