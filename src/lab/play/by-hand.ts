@@ -2,24 +2,18 @@
 
 import { type RungName, rungNamed, rungNames } from '../../service/ladder/rungs.ts';
 import { findingTexts } from '../../texts/evidence.ts';
-import { type Bilingual, type Language, texts } from '../../texts/texts.ts';
+import { type Language, texts } from '../../texts/texts.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import type { Place } from '../stage/place.ts';
-import type { Table, TableCell } from '../stage/result.ts';
+import { ofName, type Table, type TableCell } from '../stage/result.ts';
 import type { Experiment } from '../stage/stage.ts';
 import { choiceWords, placeText, stuckText } from './choice-words.ts';
-import { claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
+import { type AskedPlay, claimedChecks, judgedPlay, serveLanes } from './judged-play.ts';
 import { actOf, choicesCommand, hasFaults, lanesOf, type RaceChoices } from './letters.ts';
 import type { Choice } from './play.ts';
 import { rowWaitsNow } from './row-waits.ts';
 
-export interface ChoicesOptions {
-  readonly rung: RungName;
-  readonly choices: string;
-  /** A lane stops at every checkpoint. */
-  readonly stopsEverywhere?: boolean;
-  /** Each choice says what it sent to Redis and MySQL. */
-  readonly hasCommands?: boolean;
+export interface ChoicesOptions extends AskedPlay {
   /** Of what happened. */
   readonly language?: Language;
 }
@@ -29,36 +23,34 @@ export const choicesByHand: Experiment<ChoicesOptions> = {
     en: 'each choice moves one buyer to the next stop; each buyer has an instance of its own',
     zh: '每个选择让一个买家走到下一站；每个买家有自己的实例',
   },
-  play: async (
-    stage,
-    { rung, choices, stopsEverywhere = false, hasCommands = false, language = 'en' },
-  ) => {
+  play: async (stage, { language = 'en', ...asked }) => {
+    const { rung, choices, hasCommands } = asked;
     await serveLanes(stage, lanesOf(choices).length);
-    const request = { rung, choices, toTheEnd: false, stopsEverywhere, hasCommands };
-    const played = await judgedPlay(stage, request, rowWaitsNow(stage.lab));
+    const played = await judgedPlay(stage, asked, rowWaitsNow(stage.lab));
     const claimed = hasFaults(choices)
       ? rungNamed(rung).breaks.map(({ check }) => check)
       : claimedChecks(rung);
-    const [asClaimed, reasons] = [true, false].map((isClaimed) =>
+    const broken = (isClaimed: boolean) =>
       played.violated
         .filter(({ check }) => claimed.includes(check) === isClaimed)
-        .map(findingTexts),
-    ) as [Bilingual[], Bilingual[]];
+        .map(findingTexts);
+    const reasons = broken(false);
     const { ownersAtOnce = [] } = played.choices.at(-1) ?? {};
-    const [en, zh] = [choiceWords.en.atOnce(ownersAtOnce), choiceWords.zh.atOnce(ownersAtOnce)];
+    const { en, zh } = choiceWords;
+    const atOnce = { en: en.atOnce(ownersAtOnce), zh: zh.atOnce(ownersAtOnce) };
     if (ownersAtOnce.length > 0 && !hasFaults(choices))
-      reasons.push({ en: `mutual-exclusion: ${en}`, zh: `mutual-exclusion：${zh}` });
+      reasons.push(ofName('mutual-exclusion', atOnce));
     return {
       verdict: played.violated.length > 0 ? 'violated' : 'held',
       isAsClaimed: reasons.length === 0,
-      asClaimed,
+      asClaimed: broken(true),
       reasons,
       figures: figuresAt(played.choices.at(-1)),
       tables: [
         choicesTable(played.choices, language),
         ...(hasCommands ? [commandsTable(played.choices, language)] : []),
       ],
-      hints: nextRung(rung, { choices, stopsEverywhere }, language),
+      hints: nextRung(rung, asked, language),
       facts: [played.facts],
     };
   },

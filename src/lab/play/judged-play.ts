@@ -10,7 +10,7 @@ import { labError } from '../errors.ts';
 import { oneHourMs } from '../faults/process.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { Walk } from './explore.ts';
-import { choicesIn, lanesOf } from './letters.ts';
+import { choicesIn, lanesOf, type RaceChoices } from './letters.ts';
 import { type Choice, ChoicePlay } from './play.ts';
 import { isAboutData, ordinaryRefusals } from './race-verdict.ts';
 import type { RowWaits } from './row-waits.ts';
@@ -23,18 +23,18 @@ export interface JudgedPlay extends Walk {
   readonly facts: Facts;
 }
 
-export interface PlayRequest {
+/** What somebody asks to be played. */
+export interface AskedPlay extends RaceChoices {
   readonly rung: RungName;
-  /** `AABB`: A is moved twice, then B. */
-  readonly choices: string;
-  /** Then the first lane that can go is chosen, again and again. */
-  readonly toTheEnd: boolean;
-  /** A lane stops at every checkpoint. */
-  readonly stopsEverywhere?: boolean;
-  /** The stores are read at the end only. */
-  readonly isQuick?: boolean;
   /** Each choice says what it sent to Redis and MySQL. */
   readonly hasCommands?: boolean;
+}
+
+export interface PlayRequest extends AskedPlay {
+  /** Then the first lane that can go is chosen, again and again. */
+  readonly toTheEnd?: boolean;
+  /** The stores are read at the end only. */
+  readonly isQuick?: boolean;
 }
 
 const oneHour = String(oneHourMs);

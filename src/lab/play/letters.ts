@@ -113,6 +113,7 @@ export function lanesOf(choices: string, atLeast = 2): string[] {
 }
 
 export interface RaceChoices {
+  /** `AABB`: A is moved twice, then B. */
   readonly choices: string;
   /** A lane stops at every checkpoint. */
   readonly stopsEverywhere?: boolean;

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { Mutex, Semaphore } from 'async-mutex';
 import { labError } from '../../lab/errors.ts';
 import { countOrders, type OrdersOfRung } from '../../lab/play/all-orders.ts';
-import { type JudgedPlay, judgedPlay, type PlayRequest } from '../../lab/play/judged-play.ts';
+import { type AskedPlay, type JudgedPlay, judgedPlay } from '../../lab/play/judged-play.ts';
 import { actOf, choicesIn, hasFaults, lanesOf } from '../../lab/play/letters.ts';
 import { type Choice, ChoicePlay } from '../../lab/play/play.ts';
 import type { EventContent, StageEvent } from '../../lab/stage/events.ts';
@@ -84,8 +84,6 @@ export interface NewPlay {
 
 /** Hears what happens in the plays of a viewer. */
 export type PlayReader = (viewer: string, event: StageEvent) => void;
-
-type AskedPlay = Omit<PlayRequest, 'toTheEnd' | 'isQuick'>;
 
 interface Viewer {
   readonly name: string;
@@ -232,7 +230,7 @@ export class Plays {
   #playOnce(request: AskedPlay): Promise<JudgedPlay> {
     return this.#inTurn(async ({ stage, rowWaits }) => {
       await this.#refuseBroken(request.rung);
-      const quick = { ...request, toTheEnd: false, isQuick: true };
+      const quick = { ...request, isQuick: true };
       return judgedPlay(stage, quick, this.#ownRows(rowWaits));
     });
   }
