@@ -3,15 +3,9 @@
  * order is on its way, and something dies exactly there. `W` is the process that consumes the
  * queue: an order worker, or the instance itself.
  */
-import { fault, heal, kill, run, type Schedule } from './schedule.ts';
+import { fault, heal, kill, lastOne, run, type Schedule } from './schedule.ts';
 
-const queued = {
-  instances: 4,
-  stock: 1,
-  lanes: { A: '7', B: '8' },
-  needs: 'queue',
-  shows: 'no-lost-orders',
-} as const;
+const queued = { ...lastOne, needs: 'queue', shows: 'no-lost-orders' } as const;
 
 /** Faults of the database, which no rung is meant to break under. */
 const onDatabase = { ...queued, rung: 'memory', lanes: { A: '7' } } as const;

@@ -12,6 +12,7 @@ import {
   fault,
   heal,
   kill,
+  lastOne,
   run,
   type Schedule,
   type Step,
@@ -21,13 +22,14 @@ import {
 
 export type { Schedule } from './schedule.ts';
 
-/** One user wants the voucher twice, of an instance each. */
-const oneUser = { instances: 4, stock: 5, lanes: { A: '7', B: '7' } } as const;
-const lockFault = {
-  ...oneUser,
-  needs: 'lock-service',
+/** One user wants the voucher twice, of an instance each, and may have one. */
+const oneUser = {
+  instances: 4,
+  stock: 5,
+  lanes: { A: '7', B: '7' },
   shows: 'one-order-per-user',
 } as const;
+const lockFault = { ...oneUser, needs: 'lock-service' } as const;
 
 const beforeCommit = (lane: string, en: string, zh: string): Step =>
   run(lane, 'before-commit', en, zh, { orUntil: ['before-release'] });
@@ -41,9 +43,8 @@ export const schedules = {
     under: 'two-requests-at-once',
     rung: 'read-then-write',
     next: 'version-check',
+    ...lastOne,
     instances: 1,
-    stock: 1,
-    lanes: { A: '7', B: '8' },
     shows: 'no-oversell',
     byHand: { choices: 'ABAB' },
     steps: [
@@ -65,7 +66,6 @@ export const schedules = {
     next: 'mutex-per-user',
     ...oneUser,
     instances: 1,
-    shows: 'one-order-per-user',
     byHand: { choices: 'ABAB' },
     steps: [
       run('A', 'after-check', 'finds no order', '没有发现订单'),
@@ -84,7 +84,6 @@ export const schedules = {
     next: 'mutex-per-user',
     ...oneUser,
     instances: 1,
-    shows: 'one-order-per-user',
     byHand: { choices: 'AAABBABB' },
     steps: [
       run('A', 'before-commit', 'has released, not yet committed', '已释放锁，尚未提交'),
@@ -98,9 +97,7 @@ export const schedules = {
     under: 'crash-between-writes',
     rung: 'mutex-bypassed-transaction',
     next: 'mutex-per-user',
-    instances: 4,
-    stock: 1,
-    lanes: { A: '7', B: '8' },
+    ...lastOne,
     needs: 'stored',
     shows: 'no-oversell',
     byHand: { choices: 'AAAXA', stopsEverywhere: true },
@@ -121,9 +118,7 @@ export const schedules = {
     under: 'crash-between-writes',
     rung: 'redis-semaphore-stock',
     next: 'lua-stream',
-    instances: 4,
-    stock: 1,
-    lanes: { A: '7', B: '8' },
+    ...lastOne,
     needs: 'stored',
     onlyHere: true,
     shows: 'redis-matches-mysql',
@@ -145,7 +140,6 @@ export const schedules = {
     rung: 'mutex-per-user',
     next: 'redis-no-expiry',
     ...oneUser,
-    shows: 'one-order-per-user',
     byHand: { choices: 'AABBAB' },
     steps: [
       run('A', 'after-check', 'has the mutex of its process', '得到本进程的互斥锁'),
@@ -199,7 +193,6 @@ export const schedules = {
     ...oneUser,
     lanes: { A: '7', B: '7', C: '7' },
     needs: 'lock',
-    shows: 'one-order-per-user',
     byHand: { choices: 'AAEABACBCBC' },
     steps: [
       run('A', 'after-check', 'has the lock, and stalls', '得到锁，然后停顿'),
@@ -244,7 +237,6 @@ export const schedules = {
     next: 'redis-reentrant',
     ...oneUser,
     needs: 'lock',
-    shows: 'one-order-per-user',
     byHand: { choices: 'AAAATABBBAAABBBB', stopsEverywhere: true },
     steps: [
       run('A', 'before-commit', 'has checked its lease, last time', '最后一次检查了租约'),
@@ -264,7 +256,6 @@ export const schedules = {
     next: 'redis-reentrant',
     ...oneUser,
     needs: 'lock',
-    shows: 'one-order-per-user',
     byHand: { choices: 'AAAATABBBAABBB', stopsEverywhere: true },
     steps: [
       run('A', 'before-commit', 'has checked its lease, last time', '最后一次检查了租约'),
@@ -284,7 +275,6 @@ export const schedules = {
     next: 'fenced',
     ...oneUser,
     undisturbed: ['B'],
-    shows: 'one-order-per-user',
     byHand: { choices: 'AAAAPAEABBBRAAABBB', stopsEverywhere: true },
     steps: [
       run('A', 'before-commit', 'has checked its lease, last time', '最后一次检查了租约', {
@@ -406,9 +396,7 @@ export const schedules = {
     under: 'crash-before-publish',
     rung: 'redis-stream-group',
     next: 'lua-stream',
-    instances: 4,
-    stock: 1,
-    lanes: { A: '7', B: '8' },
+    ...lastOne,
     needs: 'queue',
     shows: 'redis-matches-mysql',
     byHand: { choices: 'AXAB' },
