@@ -8,7 +8,6 @@ import {
   undecidedBecause,
 } from '../../src/lab/drills/race-drill.ts';
 import { raceVerdict } from '../../src/lab/play/race-verdict.ts';
-import { schedules } from '../../src/lab/play/schedules.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import type { PlayedStep } from '../../src/lab/stage/events.ts';
 import type { ReachedPlace } from '../../src/lab/stage/place.ts';
@@ -69,7 +68,7 @@ function play(rung: RungName, given: Given, changes: Changes = {}): PlayUnderLoa
   const said = { says: { en: '', zh: '' }, isWrong: false, asPlanned: true };
   const step: PlayedStep = { lane: 'A', ...said, place };
   const [race, ran] = ['stale-promotion', { steps: [step], stops: [] }] as const;
-  const played = raceVerdict(race, rung, schedules[race], ran, facts({ ...given, rung }));
+  const played = raceVerdict(race, rung, ran, facts({ ...given, rung }));
   return { played, load: loadOf(steady), faults: 2, refusesWrite: false, ...more };
 }
 const breaks = (changes?: Changes) => play('redis-reentrant', twice, changes);

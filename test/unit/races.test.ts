@@ -90,7 +90,7 @@ describe('the verdict of a race', () => {
   const judge = ({ on: [race, name] = fixed, at = [told('x')], ...has }: Omit<Case, 'is'>) => {
     const steps = at.map((place): PlayedStep => ({ ...step, place }));
     const { stops = [], given } = has;
-    return raceVerdict(race, name, schedules[race], { steps, stops }, facts(given));
+    return raceVerdict(race, name, { steps, stops }, facts(given));
   };
   const step = { lane: 'A', says: { en: '', zh: '' }, isWrong: false, asPlanned: true };
 

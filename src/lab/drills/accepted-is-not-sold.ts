@@ -14,7 +14,7 @@ import { isOutsider, outsiderNames, withOutsiders } from '../outsiders/with-outs
 import { playRace, raceSettings } from '../play/play-race.ts';
 import { verdictOn } from '../play/race-on.ts';
 import { type PlayedRace, raceVerdict } from '../play/race-verdict.ts';
-import { type RaceName, schedules } from '../play/schedules.ts';
+import type { RaceName } from '../play/schedules.ts';
 import { sum } from '../stage/counts.ts';
 import { evidenceIn, type Judged, type Table, type Text } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -111,7 +111,7 @@ async function onceRedelivered(
   const isTwice = () => read().history.filter(({ event }) => event === 'recorded').length > 1;
   const again = stage.until('the second delivery', readAgainWithinMs, isTwice);
   await again.catch(() => stage.signal.throwIfAborted());
-  return raceVerdict(race, rung, schedules[race], { steps, stops }, await stage.facts(voucherId));
+  return raceVerdict(race, rung, { steps, stops }, await stage.facts(voucherId));
 }
 
 /** Each play must be as its row claims: what a queue loses must show, and nothing else may. */

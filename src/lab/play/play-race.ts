@@ -71,7 +71,7 @@ export async function playRace(
   });
   const facts = await stage.facts(voucherId, drainWithinMs);
   if (schedule.forgets) await lab.serve(lab.shape); // Its process would keep the lock.
-  const played = raceVerdict(race, rung, schedule, { steps, stops: player.stops }, facts);
+  const played = raceVerdict(race, rung, { steps, stops: player.stops }, facts);
   stage.emit(raceJudged(played));
   return played;
 }

@@ -46,20 +46,17 @@ export type PlayedRace = RaceResult & {
 };
 
 /** What the player did, and where the lanes stood meanwhile. */
-export interface PlayedSteps {
-  readonly steps: readonly PlayedStep[];
-  readonly stops: readonly Stop[];
-}
+type PlayedSteps = Pick<PlayedRace, 'steps' | 'stops'>;
 
 /** What the audit has seen; `unknown` where a doubt says that the race was not played. */
 export function raceVerdict(
   race: RaceName,
   rung: string,
-  schedule: Schedule,
   { steps, stops }: PlayedSteps,
   facts: Facts,
 ): PlayedRace {
-  const title = schedule.title.en;
+  const schedule: Schedule = schedules[race];
+  const own = lanesOnly(facts);
   const findings = raceFindings(facts);
   const shows = showsOn(rungNamed(rung), schedule);
   const finding = findings.find(({ check }) => check === shows);
@@ -67,34 +64,30 @@ export function raceVerdict(
   const claim = claimOn(rungNamed(rung), schedule);
   const surprise = surprises(rungNamed(rung), schedule, findings);
   const isShown = seen === 'violated' && claim === 'violated' && surprise === null;
-  const slowness = isShown ? null : tooSlow(steps, lanesOnly(facts), schedule);
+  const slowness = isShown ? null : tooSlow(steps, own, schedule);
   const isHeld = seen === 'held' && slowness === null;
-  const doubt = isHeld
-    ? inconclusive({ steps, stops }, lanesOnly(facts), findings, schedule)
-    : slowness;
+  const doubt = isHeld ? inconclusive({ steps, stops }, own, findings, schedule) : slowness;
   const verdict = doubt === null ? seen : 'unknown';
-  const asClaimed = verdict === claim && surprise === null;
-  const result = {
+  const undecided = seen === 'unknown' && finding ? evidenceOf(finding) : [];
+  const doubts = [surprise, doubt, ...undecided].filter((each) => each !== null);
+  const isViolated = verdict === 'violated' && finding !== undefined;
+  const shown = isViolated ? evidenceOf(finding) : refusalEvidence(mysqlRefusals(facts));
+  return {
     race,
-    title,
+    title: schedule.title.en,
     rung,
     shows,
     verdict,
     claim,
-    asClaimed,
+    asClaimed: verdict === claim && surprise === null,
     steps,
     facts,
     alsoBroken: brokenBeside(shows, findings),
     isSlow: slowness !== null,
     stops,
-  } as const;
-  const undecided = seen === 'unknown' && finding ? evidenceOf(finding) : [];
-  const doubts = [surprise, doubt, ...undecided].filter((each) => each !== null);
-  const isViolated = verdict === 'violated' && finding !== undefined;
-  const shown = isViolated ? evidenceOf(finding) : refusalEvidence(mysqlRefusals(facts));
-  const found = doubts.length > 0 ? doubts : shown;
-  const proof = isViolated && { proof: proofOf(finding, facts) };
-  return { ...result, ...recordedEvidence(found), ...proof };
+    ...recordedEvidence(doubts.length > 0 ? doubts : shown),
+    ...(isViolated && { proof: proofOf(finding, facts) }),
+  };
 }
 
 const brokenBeside = (shows: CheckName, findings: readonly Finding[]): CheckName[] =>
@@ -119,12 +112,9 @@ export function raceFindings(facts: Facts): readonly Finding[] {
   );
 }
 
-export const isOfLoad = ({ userId }: { readonly userId: string }): boolean =>
-  Number(userId) >= firstLoadUser;
-
 /** Without the users of a drill's load. */
 export function lanesOnly(facts: Facts): Facts {
-  const isOwn = (each: { readonly userId: string }) => !isOfLoad(each);
+  const isOwn = ({ userId }: { readonly userId: string }) => Number(userId) < firstLoadUser;
   const { mysql, attempts, history } = facts;
   return {
     ...facts,
