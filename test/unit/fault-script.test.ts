@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { BreakChoice } from '../../src/lab/by-hand/break-choice.ts';
 import { FaultRequests } from '../../src/lab/by-hand/fault-requests.ts';
-import { type FaultStep, scriptOf, scriptText } from '../../src/lab/by-hand/fault-script.ts';
+import { scriptOf, scriptText } from '../../src/lab/by-hand/fault-script.ts';
 import type { Stage } from '../../src/lab/stage/stage.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 
@@ -77,16 +77,16 @@ test('a step waits for its second, and no longer', async () => {
     return nowMs;
   });
   onTestFinished(() => clock.mockRestore());
-  const played: FaultStep[] = [];
   const stage = { signal: new AbortController().signal } as unknown as Stage;
-  const requests = new FaultRequests(stage, (step) => played.push(step));
+  const requests = new FaultRequests(stage);
   const ended = requests.playUntil(() => false, read('1.5 end'));
+  nowMs = 1_340;
+  expect(read(scriptText(requests.playedAndEnded()))).toEqual(read('1.3 end'));
   nowMs = 1_499;
   await vi.waitFor(() => expect(looks).toBeGreaterThan(2));
-  expect(played).toEqual([]);
+  expect(requests.played).toEqual([]);
   nowMs = 1_500;
   await ended;
-  expect(played).toMatchObject([{ seconds: 1.5, verb: 'end' }]);
-  nowMs = 2_340;
-  expect(read(scriptText([requests.endedNow()]))).toEqual(read('2.3 end'));
+  expect(requests.played).toMatchObject([{ seconds: 1.5, verb: 'end' }]);
+  expect(requests.playedAndEnded()).toEqual(requests.played);
 });

@@ -62,23 +62,18 @@ const abouts = {
 
 /** Its own result is what was broken, and when: also when it was interrupted. */
 export function breakIt(how: keyof typeof abouts): Experiment<BreakOptions, readonly FaultStep[]> {
-  let played: FaultStep[] = [];
   let requests: FaultRequests | undefined;
+  const played = () => requests?.played ?? [];
   return {
     about: abouts[how],
-    // Ctrl-C ended it: what repeats it must end then, too.
-    soFar: () => {
-      const end = played.at(-1)?.verb === 'end' ? undefined : requests?.endedNow();
-      return { own: [...played, ...(end ? [end] : [])] };
-    },
+    soFar: () => ({ own: requests?.playedAndEnded() ?? [] }),
     async play(stage, options) {
-      played = [];
       requests = undefined;
       const begin = () => {
-        requests = new FaultRequests(stage, (step) => played.push(step));
+        requests = new FaultRequests(stage);
         return requests;
       };
-      return { ...(await playOn(stage, options, begin)), own: played };
+      return { ...(await playOn(stage, options, begin)), own: played() };
     },
   };
 }

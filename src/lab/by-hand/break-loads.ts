@@ -8,6 +8,7 @@ import { duringK6, k6SecondsMax } from '../drills/k6-load.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { labError } from '../errors.ts';
 import type { BuyerAnswer } from '../stage/events.ts';
+import { ofName } from '../stage/result.ts';
 import type { Load, Stage } from '../stage/stage.ts';
 import type { Purchase } from '../workload/steady-purchases.ts';
 import { type BreakChoice, minutesMax, rungsOf } from './break-choice.ts';
@@ -122,6 +123,6 @@ async function sellByK6<T>(
   const { exitCode, summary, errors } = run;
   if (done === undefined) throw labError('K6_FAILED', exitCode, errors || summary);
   for (const line of summary.split('\n').filter((each) => /^ {2}[✓✗?] /.test(each)))
-    stage.note({ en: `k6: ${line.trim()}`, zh: `k6：${line.trim()}` });
+    stage.note(ofName('k6', line.trim()));
   return done;
 }

@@ -15,7 +15,7 @@ import {
   runsNow,
   soAlready,
 } from '../faults/faults.ts';
-import type { Bilingual } from '../stage/result.ts';
+import { type Bilingual, ofName } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import {
   type AskedFault,
@@ -36,22 +36,17 @@ interface UnmendedFault {
   readonly undo: Undo;
 }
 
-const stepText = (step: FaultStep, { en, zh }: Bilingual): Bilingual => ({
-  en: `${scriptText([step])}: ${en}`,
-  zh: `${scriptText([step])}：${zh}`,
-});
-
 export class FaultRequests {
+  /** Every step that changed something. */
+  readonly played: FaultStep[] = [];
   readonly #stage: Stage;
   /** Not mended yet, in order. */
   readonly #done: UnmendedFault[] = [];
-  readonly #record: (step: FaultStep) => void;
   readonly #beganMs = performance.now();
 
-  /** The load begins now. @param record is told every step that changes something */
-  constructor(stage: Stage, record: (step: FaultStep) => void = () => {}) {
+  /** The load begins now. */
+  constructor(stage: Stage) {
     this.#stage = stage;
-    this.#record = record;
   }
 
   /** The names of the faults that nobody has mended yet. */
@@ -89,15 +84,16 @@ export class FaultRequests {
         left.shift();
         const so = this.#soAlready(next);
         if (so === null) await this.#change(next);
-        else this.#stage.note(stepText(next, so));
+        else this.#stage.note(ofName(scriptText([next]), so));
         if (next.verb === 'end') return;
       } else await sleep(lookEveryMs);
     }
   }
 
-  /** For the record of a load that somebody has interrupted. */
-  endedNow(): FaultStep {
-    return { seconds: this.#seconds(), verb: 'end', server: '', ms: usualMs };
+  /** Of a load that is interrupted now: what repeats it must end now, too. */
+  playedAndEnded(): readonly FaultStep[] {
+    if (this.played.at(-1)?.verb === 'end') return this.played;
+    return [...this.played, { seconds: this.#seconds(), verb: 'end', server: '', ms: usualMs }];
   }
 
   /** The last fault first. */
@@ -131,7 +127,7 @@ export class FaultRequests {
   async #change({ verb, server, ms }: AskedFault): Promise<Bilingual> {
     const seconds = this.#seconds();
     const done = await this.#act({ verb, server, ms });
-    this.#record({ seconds, verb, server, ms });
+    this.played.push({ seconds, verb, server, ms });
     return done;
   }
 

@@ -249,5 +249,5 @@ function pidOr0(lab: Lab, instance: string): number {
 const withinMs = 1_000;
 
 /** @returns null when it takes longer */
-export const answerOrNull = <T>(answer: Promise<T>): Promise<T | null> =>
+const answerOrNull = <T>(answer: Promise<T>): Promise<T | null> =>
   Promise.race([answer, sleep(withinMs, null, { ref: false })]);
