@@ -45,7 +45,7 @@ export async function ordersOf(stage: Stage, rung: RungName): Promise<OrdersOfRu
     return await countOrders(stage, rung, rowWaitsNow(stage.lab));
   } catch (error) {
     if (!(error instanceof LockstepError) || stage.signal.aborted) throw error;
-    stage.note({ en: `${rung}: ${error.message}`, zh: `${rung}：${error.message}` });
+    stage.note(ofName(rung, error.message));
     return { rung, orders: 0, broken: [], verdict: 'unknown', asClaimed: false };
   }
 }
@@ -83,13 +83,13 @@ export function judgedCount(
   return { ...count, verdict: isBroken ? 'violated' : 'held', asClaimed };
 }
 
-export const countText = ({ rung, orders, broken, verdict }: OrdersOfRung): Bilingual =>
+const countText = ({ rung, orders, broken, verdict }: OrdersOfRung): Bilingual =>
   verdict === 'unknown'
-    ? { en: `${rung}: its interleavings could not be played`, zh: `${rung}：没能走完各种顺序` }
-    : {
-        en: `${rung}: ${broken.length} of ${orders} interleavings break it`,
-        zh: `${rung}：${orders} 种顺序里有 ${broken.length} 种违反承诺`,
-      };
+    ? ofName(rung, { en: 'its interleavings could not be played', zh: '没能走完各种顺序' })
+    : ofName(rung, {
+        en: `${broken.length} of ${orders} interleavings break it`,
+        zh: `${orders} 种顺序里有 ${broken.length} 种违反承诺`,
+      });
 
 export function judgedOrders(seen: readonly OrdersOfRung[]): Judged {
   const doubtful = seen.filter(({ verdict }) => verdict === 'unknown');
@@ -124,17 +124,16 @@ const tablesOf = (seen: readonly OrdersOfRung[]): Table[] => [
       zh: '两个买家的步骤有多少种先后顺序，其中多少种违反承诺',
     },
     head: [
-      ...[
-        { en: 'rung', zh: '方案' },
-        { en: 'one that breaks it', zh: '其中一种' },
-      ],
-      ...[
-        { en: 'interleavings', zh: '顺序' },
-        { en: 'break it', zh: '违反' },
-      ],
+      { en: 'rung', zh: '方案' },
+      { en: 'one that breaks it', zh: '其中一种' },
+      { en: 'interleavings', zh: '顺序' },
+      { en: 'break it', zh: '违反' },
     ],
     rows: seen.map(({ rung, orders, broken }) => [
-      ...[rung, broken[0] ?? '–', String(orders), String(broken.length)],
+      rung,
+      broken[0] ?? '–',
+      String(orders),
+      String(broken.length),
     ]),
   },
   {

@@ -1,6 +1,6 @@
+/** Every order of the choices, each played once: the first one to the end, then where it forks. */
 import { LockstepError } from '../../service/errors.ts';
 import { labError } from '../errors.ts';
-/** Every order of the choices, each played once: the first one to the end, then where it forks. */
 
 /** One whole play: for each choice, the lane that was moved and the lanes that could have been. */
 export interface Walk {

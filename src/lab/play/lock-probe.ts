@@ -4,13 +4,12 @@
  */
 import { randomInt } from 'node:crypto';
 import { Agent } from 'undici';
-import type { Connections } from '../../service/connections/connections.ts';
 import { select } from '../../service/connections/mysql.ts';
 import { signToken } from '../../service/http/tokens.ts';
 import { rungNamed } from '../../service/ladder/rungs.ts';
-import type { Lab } from '../environment/lab.ts';
 import { instanceNames } from '../environment/servers/service.ts';
 import { waitUntil } from '../environment/wait-until.ts';
+import type { Stage } from '../stage/stage.ts';
 import { buyOnce } from '../workload/buy-once.ts';
 import { createVoucher } from '../workload/sale.ts';
 
@@ -32,7 +31,7 @@ export interface Probe {
   readonly hasRecorded: () => Promise<boolean>;
 }
 
-export async function lockProbe(lab: Lab, rung: string, connections: Connections): Promise<Probe> {
+export async function lockProbe({ lab, connections }: Stage, rung: string): Promise<Probe> {
   const { TOKEN_SECRET: tokenSecret } = connections.config;
   const sale = { title: 'is the lock there?', stock: 1_000, rung: probed(rung) };
   const voucherId = await createVoucher(lab.baseUrl, tokenSecret, sale);

@@ -264,8 +264,7 @@ export class PlayActs {
   }
 
   #sale(): Promise<Probe> {
-    const { lab, connections } = this.#scene.stage;
-    this.#probe ??= lockProbe(lab, this.#scene.rung, connections);
+    this.#probe ??= lockProbe(this.#scene.stage, this.#scene.rung);
     return this.#probe;
   }
 

@@ -51,12 +51,12 @@ export async function playRace(
   surroundings: RaceUnderLoad = {},
 ): Promise<PlayedRace> {
   const schedule: Schedule = schedules[race];
-  const { lab, connections } = stage;
+  const { lab } = stage;
   const { moreStock = 0, around = (_, play) => play(), drainWithinMs } = surroundings;
   const sale = { title: `race ${race}`, stock: schedule.stock + moreStock, rung };
   const voucherId = await stage.putOnSale(sale);
   const isProbed = rungNamed(rung).lockService || rungNamed(rung).queue;
-  const probe = isProbed ? await lockProbe(lab, rung, connections) : noProbe;
+  const probe = isProbed ? await lockProbe(stage, rung) : noProbe;
   const { lockAnswers } = probe;
   const raced = { voucherId, schedule, rung: rungNamed(rung) };
   const player = playerOf(stage, raced, surroundings);

@@ -209,7 +209,7 @@ export class PlayWorker {
     player.watch(workerLane);
     this.#tell({ is: 'free', because: 'started' });
     if (this.#isInProcess) return stage.lab.ensure(stage.lab.shape);
-    const probe = await lockProbe(stage.lab, rung, stage.connections);
+    const probe = await lockProbe(stage, rung);
     const isBack = async () => {
       await player.look();
       return this.place.is === 'at' || (await probe.hasRecorded());

@@ -4,19 +4,17 @@
  * waits for another one.
  */
 
-import { collectFacts } from '../../service/audit/collect.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
 import type { Rung } from '../../service/ladder/rung.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
-import { labError } from '../errors.ts';
 import type { PlayEvent, PlayedLane } from '../stage/events.ts';
 import { workerLane } from '../stage/lane-messages.ts';
 import { answerLost, isEnd, isSameWait, type Place } from '../stage/place.ts';
 import type { Player } from '../stage/player.ts';
 import type { Stage } from '../stage/stage.ts';
-import { ownQueueEmpty } from '../workload/drained.ts';
+import { factsOf, ownQueueEmpty } from '../workload/drained.ts';
 import { isOfLock } from './lane-locks.ts';
 import { Lanes } from './lanes.ts';
 import { actOf, isOfServers } from './letters.ts';
@@ -246,10 +244,15 @@ export class ChoicePlay {
     const { unreadable } = this.#acts.servers;
     if (unreadable.length > 0 && !isFinal) return this.#tell({ kind: 'readings', readings: [] });
     for (const name of unreadable) await this.#acts.mend(name);
-    const { connections } = this.#stage;
     const facts = await this.facts(isFinal);
-    const asked = { rung: this.#rung, facts, lanes: this.#played, locks: this.#moves.locks };
-    this.#tell({ kind: 'readings', readings: await readingsOf(connections, asked) });
+    const readings = await readingsOf({
+      connections: this.#stage.connections,
+      rung: this.#rung,
+      facts,
+      lanes: this.#played,
+      locks: this.#moves.locks,
+    });
+    this.#tell({ kind: 'readings', readings });
     const owners = this.#ownersAtOnce;
     const isShared = owners.length > 0;
     const judged = judgedPromises(facts, isFinal);
@@ -262,8 +265,7 @@ export class ChoicePlay {
     const { connections, tries } = this.#stage;
     if (isFinal && this.#rung.queue && !this.#moves.worker)
       await ownQueueEmpty(connections, voucherId);
-    const collected = await collectFacts(connections, voucherId);
-    if (!collected) throw labError('UNKNOWN_VOUCHER', voucherId);
+    const collected = await factsOf(connections, voucherId);
     return { ...collected, attempts: tries.filter((each) => each.voucherId === voucherId) };
   }
 

@@ -1,14 +1,12 @@
 /** The faults of a race behind the sale: in the order workers, the queue's server, the database. */
+import type { Rung } from '../../service/ladder/rung.ts';
 import type { Lab } from '../environment/lab.ts';
 import { workerNames } from '../environment/servers/service.ts';
 import { exhaustConnections, killOpenTransaction } from '../faults/database.ts';
 import type { WatchedFault } from '../faults/fault.ts';
 import { pauseServer, restartServer, stopWorkers } from '../faults/process.ts';
 
-export interface QueueFaultTarget {
-  /** The server that has the queue, by its name in the lab. */
-  readonly queueServer: string;
-}
+type QueueFaultTarget = Pick<Rung, 'queueServer'>;
 
 const queueFaults = {
   'workers-away': () => [stopWorkers],

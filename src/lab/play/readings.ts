@@ -14,6 +14,7 @@ import { lockClients } from './lock-clients.ts';
 import { isAboutData } from './race-verdict.ts';
 
 interface ReadingScope {
+  readonly connections: Connections;
   readonly rung: Rung;
   readonly facts: Facts;
   readonly lanes: readonly PlayedLane[];
@@ -21,16 +22,13 @@ interface ReadingScope {
 }
 
 /** Locks first, then the stock, then the orders. */
-export async function readingsOf(
-  connections: Connections,
-  asked: ReadingScope,
-): Promise<Reading[]> {
+export async function readingsOf(asked: ReadingScope): Promise<Reading[]> {
   const { facts, lanes } = asked;
   const { mysql, redis, initialStock } = facts;
   const orders = confirmed(facts);
   const users = new Set(lanes.map(({ userId }) => userId).filter(Boolean));
   return [
-    ...(await lockReadings(connections, asked)),
+    ...(await lockReadings(asked)),
     { id: 'stock-mysql', of: String(initialStock), value: String(mysql.stock) },
     ...(redis
       ? [{ id: 'stock-redis', of: String(initialStock), value: String(redis.stock ?? '') } as const]
@@ -50,15 +48,12 @@ function onItsWay(buyers: Readonly<Record<string, string>>, orders: readonly Ord
   return { id: 'on-its-way', of: '', value: missing.join(' ') };
 }
 
-function lockReadings(
-  connections: Connections,
-  asked: ReadingScope,
-): Promise<Reading[]> | Reading[] {
+function lockReadings(asked: ReadingScope): Promise<Reading[]> | Reading[] {
   const { lock, lockService } = asked.rung;
   if (!lock) return [];
   if (!lockService) return mutexReadings(asked);
   const [first = ''] = lockService.servers;
-  if (first.startsWith('redis')) return keyReadings(connections, asked);
+  if (first.startsWith('redis')) return keyReadings(asked);
   return resourcesOf(asked).map((resource) => ownedReading('node', first, resource, asked));
 }
 
@@ -84,10 +79,10 @@ const resourcesOf = ({ rung, facts: { voucherId }, lanes }: ReadingScope): strin
 ];
 
 /** On every server of the lock: a majority of them is a quorum. */
-const keyReadings = (connections: Connections, asked: ReadingScope): Promise<Reading[]> =>
+const keyReadings = (asked: ReadingScope): Promise<Reading[]> =>
   Promise.all(
     resourcesOf(asked).flatMap((resource) =>
-      lockClients(connections, asked.rung).map(([server, redis]) =>
+      lockClients(asked.connections, asked.rung).map(([server, redis]) =>
         keyReading(redis, server, resource, asked),
       ),
     ),

@@ -64,18 +64,14 @@ export class Wire {
     const root = await connectAsRoot(lab.dataFolder(lab.database));
     const wire = new Wire(root, lab.database, [...servers]);
     try {
-      await wire.#begin();
+      await root.query("SET GLOBAL log_output = 'TABLE'");
+      await root.query('SET GLOBAL general_log = ON');
+      await wire.#listen();
       return wire;
     } catch (error) {
       await wire.end();
       throw error;
     }
-  }
-
-  async #begin(): Promise<void> {
-    await this.#root.query("SET GLOBAL log_output = 'TABLE'");
-    await this.#root.query('SET GLOBAL general_log = ON');
-    await this.#listen();
   }
 
   /** Also to a server that a choice has started again. */

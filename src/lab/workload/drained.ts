@@ -67,7 +67,8 @@ async function onceComplete(connections: Connections, voucherId: string): Promis
   return facts;
 }
 
-async function factsOf(connections: Connections, voucherId: string): Promise<Facts> {
+/** As they are now. @throws UNKNOWN_VOUCHER */
+export async function factsOf(connections: Connections, voucherId: string): Promise<Facts> {
   const facts = await collectFacts(connections, voucherId);
   if (!facts) throw labError('UNKNOWN_VOUCHER', voucherId);
   return facts;
