@@ -6,6 +6,7 @@ import { type MutantName, mutants } from '../../src/lab/mutants/mutants.ts';
 import { runMutants } from '../../src/lab/mutants/run-mutants.ts';
 import { trialShape } from '../../src/lab/mutants/run-trial.ts';
 import { textIn } from '../../src/lab/stage/result.ts';
+import { withStage } from '../../src/lab/stage/stage.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { theLab } from '../support/own-lab.ts';
@@ -20,7 +21,8 @@ export function testSaleMutants(names: readonly MutantName[]): void {
   beforeAll(async () => {
     const before = await withConnections(lab(), leftovers);
     // In one run: the real rung plays each trial once, in one service.
-    results = await runMutants(lab(), names, AbortSignal.timeout(withinMs), () => {});
+    const signal = AbortSignal.timeout(withinMs);
+    results = await withStage(lab(), signal, (stage) => runMutants(stage, names));
     left = [before, await withConnections(lab(), leftovers)];
   }, withinMs + 60_000);
 

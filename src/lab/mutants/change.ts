@@ -38,11 +38,8 @@ export function changedText(name: string, text: string, change: Change): string 
 
 /** @throws MUTANT_TEXT_MISSING */
 export function checkChange(name: string, change: Change): void {
-  changedText(
-    name,
-    readFileSync(join(projectFolder, fileOfChange(change, 'dist')), 'utf8'),
-    change,
-  );
+  const file = join(projectFolder, fileOfChange(change, 'dist'));
+  changedText(name, readFileSync(file, 'utf8'), change);
 }
 
 const isNeeded = (path: string): boolean => !path.endsWith('.map');

@@ -6,12 +6,12 @@ import type { Connections } from '../../service/connections/connections.ts';
 import { type RowDataPacket, select } from '../../service/connections/mysql.ts';
 import type { ShardKeys } from '../../service/connections/sale-keys.ts';
 import { fieldOf } from '../../service/queues/shared/order-fields.ts';
-import { evidenceTexts } from '../../texts/evidence.ts';
+import { checkTexts, evidenceTexts } from '../../texts/evidence.ts';
 import { type Bilingual, texts } from '../../texts/texts.ts';
 import type { Lab } from '../environment/lab.ts';
 import { withConnections } from '../environment/lab-connections.ts';
-import type { Text } from '../stage/result.ts';
-import type { Experiment } from '../stage/stage.ts';
+import { ofName } from '../stage/result.ts';
+import type { Experiment, Stage } from '../stage/stage.ts';
 import { type ChangedCopy, changedCopy, checkChange } from './change.ts';
 import { judgeMutants, type MutantResult, type RealRun } from './judge-mutants.ts';
 import { type Mutant, type MutantName, mutants } from './mutants.ts';
@@ -30,8 +30,7 @@ export const mutantTrials: Experiment<{ readonly names: readonly MutantName[] }>
     en: 'one defence of the final rung is removed at a time: a check must turn red',
     zh: '每次拆掉最终方案的一道防线：必须有一项检查变红',
   },
-  play: async ({ lab, signal, emit }, { names }) =>
-    judgeMutants(await runMutants(lab, names, signal, (text) => emit({ kind: 'note', text }))),
+  play: async (stage, { names }) => judgeMutants(await runMutants(stage, names)),
 };
 
 /** @throws MUTANT_TEXT_MISSING before anything is started. */
@@ -44,45 +43,44 @@ export function checkMutants(names: readonly MutantName[]): void {
 
 /** The real rung plays every trial in one service. Then each mutant plays its own. */
 export async function runMutants(
-  lab: Lab,
+  stage: Stage,
   names: readonly MutantName[],
-  signal: AbortSignal,
-  progress: (text: Text) => void,
 ): Promise<MutantResult[]> {
   checkMutants(names);
+  const { lab, signal } = stage;
   const copies: ChangedCopy[] = [];
   try {
-    const real = await playOnReal(lab, names, signal, progress);
+    const real = await playOnReal(stage, names);
     const results: MutantResult[] = [];
     for (const name of names) {
       signal.throwIfAborted();
-      const played = await playMutant(lab, name, copies, signal);
+      const played = await playMutant(stage, name, copies);
       const result = resultOf(name, played, real.get(mutants[name].trial) ?? neverPlayed);
       results.push(result);
-      progress(mutantLine(result));
+      stage.note(ofName(name, fateText(result)));
     }
     return results;
   } finally {
     await lab.serve(trialShape).finally(() => {
       for (const copy of copies) copy.remove(); // No process of a mutant is left.
     });
-    await withConnections(lab, forgetTrials).catch((error) => progress(String(error)));
+    await withConnections(lab, forgetTrials).catch((error) =>
+      stage.emit({ kind: 'note', text: String(error) }),
+    );
   }
 }
 
 async function playOnReal(
-  lab: Lab,
+  stage: Stage,
   names: readonly MutantName[],
-  signal: AbortSignal,
-  progress: (text: Text) => void,
 ): Promise<ReadonlyMap<TrialName, TrialRun>> {
   const runs = new Map<TrialName, TrialRun>();
-  await lab.ensure(trialShape);
+  await stage.lab.ensure(trialShape);
   for (const trial of new Set(names.map((name) => mutants[name].trial))) {
-    signal.throwIfAborted();
-    const run = await play(lab, trial, signal);
+    stage.signal.throwIfAborted();
+    const run = await play(stage, trial);
     runs.set(trial, run);
-    progress(realLine(trial, run));
+    stage.note(realLine(trial, run));
   }
   return runs;
 }
@@ -96,24 +94,21 @@ function realLine(trial: TrialName, { verdict, seconds, evidence }: RealRun): Bi
   };
 }
 
-function mutantLine({ mutant, fate, violated, seconds, evidence }: MutantResult): Bilingual {
+function fateText({ mutant, fate, violated, seconds, evidence }: MutantResult): Bilingual {
   const { turnsRed } = mutants[mutant];
   const after = seconds.toFixed(1);
   const seen = violated.join(', ');
   if (fate === 'red')
-    return {
-      en: `${mutant}: ${turnsRed} is red after ${after} s`,
-      zh: `${mutant}：${turnsRed} 在 ${after} s 后变红`,
-    };
+    return { en: `${turnsRed} is red after ${after} s`, zh: `${turnsRed} 在 ${after} s 后变红` };
   if (fate === 'unknown')
     return {
-      en: `${mutant}: unknown after ${after} s; ${evidence.en}`,
-      zh: `${mutant}：${after} s 后仍无法判定；${evidence.zh}`,
+      en: `unknown after ${after} s; ${evidence.en}`,
+      zh: `${after} s 后仍无法判定；${evidence.zh}`,
     };
   const red = { en: seen && `red: ${seen}`, zh: seen && `变红的：${seen}` };
   return {
-    en: `${mutant}: SURVIVED, ${turnsRed} is not red after ${after} s (${red.en || 'all checks held'})`,
-    zh: `${mutant}：没有变红！${after} s 后 ${turnsRed} 仍然通过（${red.zh || '全部通过'}）`,
+    en: `SURVIVED, ${turnsRed} is not red after ${after} s (${red.en || 'all checks held'})`,
+    zh: `没有变红！${after} s 后 ${turnsRed} 仍然通过（${red.zh || '全部通过'}）`,
   };
 }
 
@@ -140,20 +135,15 @@ interface TrialRun extends RealRun {
   readonly findings?: readonly TrialFinding[];
 }
 
-async function play(
-  lab: Lab,
-  name: TrialName,
-  signal: AbortSignal,
-  withinMs: number = settlesWithinMs.usually,
-): Promise<TrialRun> {
+async function play(stage: Stage, name: TrialName, withinMs?: number): Promise<TrialRun> {
   const startedAt = performance.now();
   try {
-    const { findings, seconds } = await runTrial(lab, name, signal, withinMs);
+    const { findings, seconds } = await runTrial(stage, name, withinMs);
     const bad = firstNotHeld(findings);
-    const evidence = bad ? checkText(bad) : nothing;
+    const evidence = bad ? checkTexts(bad.check, ...bad.evidence) : nothing;
     return { verdict: bad?.verdict ?? 'held', seconds, evidence, findings };
   } catch (error) {
-    signal.throwIfAborted();
+    stage.signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
     const seconds = (performance.now() - startedAt) / 1_000;
     return { verdict: 'unknown', seconds, evidence: { en: why, zh: why } };
@@ -162,18 +152,13 @@ async function play(
 
 const nothing: Bilingual = { en: '', zh: '' };
 
-function checkText({ check, evidence }: TrialFinding): Bilingual {
-  const { en, zh } = evidenceTexts(...evidence);
-  return { en: `${check}: ${en}`, zh: `${check}：${zh}` };
-}
-
 /** Afterwards its orders and its settings are gone. */
 async function playMutant(
-  lab: Lab,
+  stage: Stage,
   name: MutantName,
   copies: ChangedCopy[],
-  signal: AbortSignal,
 ): Promise<TrialRun> {
+  const { lab } = stage;
   const mutant: Mutant = mutants[name];
   const copy = 'file' in mutant ? changedCopy(name, mutant) : undefined;
   if (copy) copies.push(copy);
@@ -182,7 +167,7 @@ async function playMutant(
     await lab.serve({ ...trialShape, ...(copy && { code: copy.folder }) });
     if ('redis' in mutant) before = await configure(lab, mutant.redis);
     const settles = mutant.turnsRed === 'orders-settle' ? 'never' : 'usually';
-    return await play(lab, mutant.trial, signal, settlesWithinMs[settles]);
+    return await play(stage, mutant.trial, settlesWithinMs[settles]);
   } finally {
     await forgetOrders(lab);
     await configure(lab, before);

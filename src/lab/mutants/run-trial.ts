@@ -7,10 +7,9 @@ import type { ladder } from '../../service/ladder/rungs.ts';
 import { checkTexts } from '../../texts/evidence.ts';
 import type { LabEvidence } from '../../texts/evidence-en.ts';
 import type { Language } from '../../texts/texts.ts';
-import type { Lab } from '../environment/lab.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
-import type { Experiment } from '../stage/stage.ts';
-import { withStage } from '../stage/stage.ts';
+import { ofName } from '../stage/result.ts';
+import { type Experiment, type Stage, withStage } from '../stage/stage.ts';
 import { type Trial, TrialStage } from './trial-stage.ts';
 import { type TrialName, trials } from './trials.ts';
 
@@ -36,9 +35,8 @@ export const trialTitle = 'mutants, ';
 
 /** @throws TRIAL_NOT_PLAYED, DEADLINE_PASSED: the moment that decides was not reached. */
 export async function runTrial(
-  lab: Lab,
+  { lab, signal }: Pick<Stage, 'lab' | 'signal'>,
   name: TrialName,
-  signal: AbortSignal,
   withinMs: number = settlesWithinMs.usually,
 ): Promise<TrialResult> {
   const trial: Trial = trials[name];
@@ -106,8 +104,8 @@ export const trialExperiment: Experiment<TrialOptions> = {
   async play(stage, { name, language }) {
     await stage.serve(trialShape);
     const { fault } = trials[name];
-    stage.note({ en: `the fault: ${fault.en}`, zh: `故障：${fault.zh}` });
-    const { findings, seconds } = await runTrial(stage.lab, name, stage.signal);
+    stage.note(ofName({ en: 'the fault', zh: '故障' }, fault));
+    const { findings, seconds } = await runTrial(stage, name);
     const notHeld = findings.filter(({ verdict }) => verdict !== 'held');
     return {
       verdict: firstNotHeld(findings)?.verdict ?? 'held',

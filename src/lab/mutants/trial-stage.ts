@@ -4,7 +4,6 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { collectFacts } from '../../service/audit/collect.ts';
 import type { Attempt, Facts } from '../../service/audit/facts.ts';
 import { readHistory } from '../../service/audit/read-history.ts';
 import type { Connections } from '../../service/connections/connections.ts';
@@ -12,12 +11,14 @@ import { type RowDataPacket, select } from '../../service/connections/mysql.ts';
 import type { CheckName } from '../../service/domain.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { Lab } from '../environment/lab.ts';
+import { isInTime, waitFor } from '../environment/wait-until.ts';
 import { labError } from '../errors.ts';
 import type { Fault, Undo } from '../faults/fault.ts';
 import { type Arrival, workerLane } from '../stage/lane-messages.ts';
 import type { Lane, Player } from '../stage/player.ts';
 import type { Bilingual } from '../stage/result.ts';
 import type { Sending, Stage } from '../stage/stage.ts';
+import { factsOf } from '../workload/drained.ts';
 
 export interface Trial {
   /** The fault, for people. */
@@ -131,17 +132,19 @@ export class TrialStage {
     return (await this.connections.redis('admin').hexists(buyers(this.voucherId), userId)) === 1;
   }
 
-  /** The session of MySQL in which such a statement has run for at least `seconds`. */
-  async idOf(begin: string, seconds: number): Promise<number | undefined> {
-    const [sessions] = await this.connections.mysql().query<Session[]>('SHOW FULL PROCESSLIST');
-    const session = sessions.find(
-      ({ Info, Time }) => Info?.startsWith(begin) && Number(Time) >= seconds,
-    );
-    return session && Number(session.Id);
-  }
-
-  async isRunning(begin: string, seconds: number): Promise<boolean> {
-    return (await this.idOf(begin, seconds)) !== undefined;
+  /**
+   * Waits until a statement that begins so has run for a second.
+   * @returns its session of MySQL. @throws DEADLINE_PASSED
+   */
+  waitingSession(description: string, ...begins: readonly string[]): Promise<number> {
+    const find = async () => {
+      const [sessions] = await this.connections.mysql().query<Session[]>('SHOW FULL PROCESSLIST');
+      const session = sessions.find(
+        ({ Info, Time }) => Number(Time) >= 1 && begins.some((begin) => Info?.startsWith(begin)),
+      );
+      return session ? Number(session.Id) : null;
+    };
+    return waitFor(description, happensWithinMs, find, undefined, this.#stage.signal);
   }
 
   /** Each instance has its connections again. */
@@ -167,20 +170,12 @@ export class TrialStage {
   /** Waits until no order of the voucher is queued. @returns false after the deadline. */
   async settles(withinMs: number): Promise<boolean> {
     const isSettled = async () => (await this.#queued()).length === 0;
-    const waiting = this.#stage.until('the orders to settle', withinMs, isSettled);
-    return waiting.then(
-      () => true,
-      () => {
-        this.#stage.signal.throwIfAborted();
-        return false;
-      },
-    );
+    return isInTime(this.#stage.until('the orders to settle', withinMs, isSettled));
   }
 
   async facts(): Promise<Facts> {
     await this.connections.ready();
-    const collected = await collectFacts(this.connections, this.voucherId);
-    if (!collected) throw labError('UNKNOWN_VOUCHER', this.voucherId);
+    const collected = await factsOf(this.connections, this.voucherId);
     const history = readHistory(this.lab.historyFolder, this.voucherId);
     return { ...collected, attempts: this.#stage.tries, ...history };
   }

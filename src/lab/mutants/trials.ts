@@ -208,11 +208,10 @@ const redisTrials = {
       const { worker } = await stage.workerAt('delivered');
       await worker.resume();
       // For the row of the user's first order, or for that of the stock.
-      await stage.until(
+      await stage.waitingSession(
         'the second transaction to wait',
-        async () =>
-          (await stage.isRunning('INSERT INTO orders', 1)) ||
-          (await stage.isRunning('UPDATE seckill_stock', 1)),
+        'INSERT INTO orders',
+        'UPDATE seckill_stock',
       );
     },
   },
@@ -331,11 +330,7 @@ async function hasOrderOf({ connections, voucherId }: TrialStage, userId: string
  * @returns the session.
  */
 async function killDecrement(stage: TrialStage): Promise<number> {
-  let session: number | undefined;
-  await stage.until('the decrement to wait', async () => {
-    session = await stage.idOf('UPDATE seckill_stock', 1);
-    return session !== undefined;
-  });
+  const session = await stage.waitingSession('the decrement to wait', 'UPDATE seckill_stock');
   await stage.connections.mysql().query(`KILL QUERY ${session}`);
-  return session ?? 0;
+  return session;
 }
