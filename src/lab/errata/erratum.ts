@@ -1,5 +1,6 @@
 /** The contract of every erratum: a sentence of the course notes, and a play of what is so. */
 import { randomUUID } from 'node:crypto';
+import type { EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
 import { type Pool, select } from '../../service/connections/mysql.ts';
 import { type RedisRole, whenReady } from '../../service/connections/redis.ts';
@@ -33,6 +34,15 @@ export const refusalOf = (sent: Promise<unknown>): Promise<string | null> =>
     () => null,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
+
+/** @returns how often this event has come since then */
+export function timesOf(emitter: EventEmitter, event: string): () => number {
+  let times = 0;
+  emitter.on(event, () => {
+    times += 1;
+  });
+  return () => times;
+}
 
 /** A connection that nobody shares. */
 export async function withClient<T>(

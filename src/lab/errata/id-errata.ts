@@ -101,10 +101,8 @@ export const idErrata = {
         for (let made = 0; made < count; made += 1) await make();
         return Math.round((count * 1_000) / (performance.now() - startedAt));
       };
-      const [snowflake, counted] = [
-        await perSecond(100_000, next),
-        await perSecond(1_000, () => redis.incr(key)),
-      ];
+      const snowflake = await perSecond(100_000, next);
+      const counted = await perSecond(1_000, () => redis.incr(key));
       await redis.del(key);
       tell(
         `ids a second, one after the other: snowflake ${snowflake}, INCR ${counted}`,

@@ -13,9 +13,9 @@ import { asOneOwner } from '../../service/locks/shared/owner.ts';
 import { withStores } from '../../service/processes/with-stores.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
-import { type Erratum, withClient } from './erratum.ts';
+import { type Erratum, timesOf, withClient } from './erratum.ts';
 
-const units = { short: 1_200, long: 1_200 } as const;
+const leaseUnits = 1_200;
 const watchdogMs = 6_000;
 const deadLeaseMs = 1_000;
 const askedLeaseMs = 2_000;
@@ -41,12 +41,6 @@ const lockAsDead = (redis: Redis, resource: string) =>
     .hset(defaultKeyPrefix + resource, 'a dead owner', 1)
     .pexpire(defaultKeyPrefix + resource, deadLeaseMs)
     .exec();
-
-async function timed<T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> {
-  const startedAt = performance.now();
-  const result = await work();
-  return { result, ms: Math.round(performance.now() - startedAt) };
-}
 
 export const lockErrata = {
   'multi-cannot-decide': {
@@ -93,8 +87,8 @@ export const lockErrata = {
     },
     async play({ redis, key, tell }) {
       const [inMs, inSeconds] = [`${key}-ms`, `${key}-s`];
-      await redis.set(inMs, 'a dead owner', 'PX', units.short, 'NX');
-      await redis.set(inSeconds, 'a dead owner', 'EX', units.long, 'NX');
+      await redis.set(inMs, 'a dead owner', 'PX', leaseUnits, 'NX');
+      await redis.set(inSeconds, 'a dead owner', 'EX', leaseUnits, 'NX');
       await waitUntil('the short lease to end', 10_000, async () => !(await redis.exists(inMs)));
       const leftMs = await redis.pttl(inSeconds);
       const left = Math.round(leftMs / 1_000);
@@ -144,19 +138,18 @@ export const lockErrata = {
     },
     play: ({ stage, redis, key: resource, tell }) =>
       withClient(stage, 'subscriber', async (subscriber) => {
-        let messages = 0;
-        subscriber.on('pmessage', () => {
-          messages += 1;
-        });
+        const messages = timesOf(subscriber, 'pmessage');
         await subscriber.psubscribe(`*${resource}*`);
         const waited = await withWatchedLock(stage, watchdogMs, async (lock) => {
           await lockAsDead(redis, resource);
-          const waiting = await timed(() => lock.acquire(resource, { waitMs }));
-          const heard = messages;
-          await waiting.result?.release();
-          return { ...waiting, heard };
+          const startedAt = performance.now();
+          const lease = await lock.acquire(resource, { waitMs });
+          const ms = Math.round(performance.now() - startedAt);
+          const heard = messages();
+          await lease?.release();
+          return { isGranted: lease !== null, ms, heard };
         });
-        const [granted, grantedZh] = waited.result
+        const [granted, grantedZh] = waited.isGranted
           ? ['has', '拿到了']
           : ['does not have', '没拿到'];
         tell(
@@ -167,7 +160,7 @@ export const lockErrata = {
           `after ${waited.ms} of ${waitMs} ms the waiter ${granted} the lock`,
           `最多等 ${waitMs} ms，等待者 ${waited.ms} ms 之后${grantedZh}锁`,
         );
-        return waited.result !== null && waited.ms < waitMs && waited.heard === 0;
+        return waited.isGranted && waited.ms < waitMs && waited.heard === 0;
       }),
   },
   'multilock-collects-longer': {

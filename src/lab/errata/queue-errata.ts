@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
-import { type Erratum, withClient, withNotesVoucher } from './erratum.ts';
+import { type Erratum, timesOf, withClient, withNotesVoucher } from './erratum.ts';
 
 const total = 800;
 const messageBytes = 100_000;
@@ -42,19 +42,14 @@ async function allIn(redis: Redis, key: string): Promise<string[]> {
 const heardBy = (stage: Stage, redis: Redis, channel: string, sent: readonly string[]) =>
   withClient(stage, 'subscriber', (one) =>
     withClient(stage, 'subscriber', async (other) => {
-      const heard = { exact: 0, pattern: 0 };
-      one.on('message', () => {
-        heard.exact += 1;
-      });
-      other.on('pmessage', () => {
-        heard.pattern += 1;
-      });
+      const exact = timesOf(one, 'message');
+      const pattern = timesOf(other, 'pmessage');
       await one.subscribe(channel);
       await other.psubscribe('order.*');
       for (const message of sent) await redis.publish(channel, message);
-      const isHeard = () => Math.min(heard.exact, heard.pattern) === sent.length;
+      const isHeard = () => Math.min(exact(), pattern()) === sent.length;
       await waitUntil('the messages', 10_000, isHeard);
-      return heard;
+      return { exact: exact(), pattern: pattern() };
     }),
   );
 
@@ -279,10 +274,7 @@ export const queueErrata = {
       const name = 'client-output-buffer-limit';
       const [, before = ''] = (await redis.config('GET', name)) as string[];
       const flood = async (slow: Redis) => {
-        let received = 0;
-        slow.on('message', () => {
-          received += 1;
-        });
+        const received = timesOf(slow, 'message');
         await redis.config('SET', name, 'pubsub 1000000 0 0');
         await slow.subscribe(channel);
         slow.stream.pause();
@@ -298,7 +290,7 @@ export const queueErrata = {
           `Redis had a subscriber for ${heard} of them; subscribers now: ${now[1]}`,
           `其中 ${heard} 条发出时 Redis 还有订阅者；现在的订阅者：${now[1]}`,
         );
-        tell(`the subscriber has received ${received}`, `订阅者收到：${received} 条`);
+        tell(`the subscriber has received ${received()}`, `订阅者收到：${received()} 条`);
         return heard < total && Number(now[1]) === 0;
       };
       return withClient(stage, 'subscriber', flood).finally(() =>

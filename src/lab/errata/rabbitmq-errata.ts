@@ -4,7 +4,7 @@ import { type Channel, type ChannelModel, connect, type Message } from 'amqplib'
 import type { Pool } from '../../service/connections/mysql.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import type { Stage } from '../stage/stage.ts';
-import { type Erratum, rowsIn, withTables } from './erratum.ts';
+import { type Erratum, rowsIn, timesOf, withTables } from './erratum.ts';
 
 const deliveriesMax = 20;
 const retriesMax = 5;
@@ -130,13 +130,9 @@ export const rabbitmqErrata = {
     play: ({ stage, tell }) =>
       withRabbitmq(stage, (model) =>
         withTables(stage, [], async (db, [notes, ours]) => {
-          const [early, late] = [
-            { db, model, table: notes },
-            { db, model, table: ours },
-          ];
           const left = [
-            await messagesLeft(early, 'acknowledgement'),
-            await messagesLeft(late, 'commit'),
+            await messagesLeft({ db, model, table: notes }, 'acknowledgement'),
+            await messagesLeft({ db, model, table: ours }, 'commit'),
           ];
           const saved = [await rowsIn(db, notes), await rowsIn(db, ours)];
           tell(
@@ -166,13 +162,10 @@ export const rabbitmqErrata = {
         const order = Buffer.from('an order');
         const channel = await model.createConfirmChannel();
         await channel.assertExchange(exchange, 'direct', { autoDelete: true });
-        let returned = 0;
-        channel.on('return', () => {
-          returned += 1;
-        });
+        const returned = timesOf(channel, 'return');
         channel.publish(exchange, 'no-queue', order);
         await channel.waitForConfirms();
-        const unnoticed = returned;
+        const unnoticed = returned();
         channel.publish(exchange, 'no-queue', order, { mandatory: true });
         await channel.waitForConfirms();
         await channel.deleteExchange(exchange);
@@ -181,10 +174,10 @@ export const rabbitmqErrata = {
           `发到没有队列的交换机：已确认，退回的消息：${unnoticed}`,
         );
         tell(
-          `the same with mandatory: ${returned} returned`,
-          `加上 mandatory：退回 ${returned} 条`,
+          `the same with mandatory: ${returned()} returned`,
+          `加上 mandatory：退回 ${returned()} 条`,
         );
-        return unnoticed === 0 && returned === 1;
+        return unnoticed === 0 && returned() === 1;
       }),
   },
 } as const satisfies Record<string, Erratum>;
