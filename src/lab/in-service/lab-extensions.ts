@@ -11,16 +11,16 @@ import { installGate } from '../../service/trace/checkpoints.ts';
 import { record } from '../../service/trace/history.ts';
 import { type Pause, parsePause, pauseFormat, pauseRequests } from '../play/pauses.ts';
 import {
-  endLeaseRoute,
   labRoutes,
+  leaseRoutes,
   processFaultRoutes,
   profileRoute,
-  renewLeasesRoute,
   sessionRoutes,
 } from './lab-routes.ts';
 import { isOfWorkers, type LaneConnection, meetAsWorker, meetPlayer } from './meet-player.ts';
 
 export function labExtensions(service: Service): Extensions {
+  const { readToken } = service;
   const { LAB_ID, HISTORY_FOLDER } = service.connections.config;
   // Without a history, as in a benchmark, a request meets nothing that production does not have.
   const gate = HISTORY_FOLDER === '' ? [] : [labGate(service)];
@@ -31,9 +31,9 @@ export function labExtensions(service: Service): Extensions {
     routes: [
       labRoutes(service),
       sessionRoutes(service),
-      ...[processFaultRoutes, profileRoute, endLeaseRoute, renewLeasesRoute].map((route) =>
-        route(service.readToken),
-      ),
+      processFaultRoutes(readToken),
+      profileRoute(readToken),
+      leaseRoutes(readToken),
     ],
   };
 }

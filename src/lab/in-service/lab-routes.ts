@@ -193,8 +193,8 @@ async function takeProfile(ms: number) {
   }
 }
 
-/** The lease of a purchase ends before its time: a choice of a play. */
-export function endLeaseRoute(readToken: ReadToken): App {
+/** Choices of a play: the lease of a purchase ends before its time, or the watchdogs renew now. */
+export function leaseRoutes(readToken: ReadToken): App {
   const end = createRoute({
     ...operated(readToken),
     path: '/lab/end-lease',
@@ -204,14 +204,6 @@ export function endLeaseRoute(readToken: ReadToken): App {
     request: { query: z.object({ request: z.string() }) },
     responses: { 204: { description: 'It is over' }, ...refusals, ...problemAnswers('not-found') },
   });
-  return routes().openapi(end, (c) => {
-    const isEnded = endLease(c.req.valid('query').request);
-    return isEnded ? c.body(null, 204) : problem(c, 'not-found', 'This purchase has no lease.');
-  });
-}
-
-/** The watchdogs of this process renew at once: a choice of a play. */
-export function renewLeasesRoute(readToken: ReadToken): App {
   const renew = createRoute({
     ...operated(readToken),
     path: '/lab/renew-leases',
@@ -220,10 +212,15 @@ export function renewLeasesRoute(readToken: ReadToken): App {
     description: 'The leases that this process renews by itself are due now.',
     responses: { 202: { description: 'They are being renewed' }, ...refusals },
   });
-  return routes().openapi(renew, (c) => {
-    renewalsAreDue();
-    return c.body(null, 202);
-  });
+  return routes()
+    .openapi(end, (c) => {
+      const isEnded = endLease(c.req.valid('query').request);
+      return isEnded ? c.body(null, 204) : problem(c, 'not-found', 'This purchase has no lease.');
+    })
+    .openapi(renew, (c) => {
+      renewalsAreDue();
+      return c.body(null, 202);
+    });
 }
 
 /** As the course checks it. It is the id of the user, too. */
