@@ -1,7 +1,6 @@
 /** Faults of the database, and of what other clients do in it. */
 
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
-import type { Pool } from '../../service/connections/mysql.ts';
 import {
   allowConnections,
   asDatabaseRoot,
@@ -217,8 +216,7 @@ const everyRowMs = 120_000;
 function inMysql({ environment }: Lab, statement: string): Promise<void> {
   const patient = { environment: { ...environment, MYSQL_ANSWER_MS: String(everyRowMs) } };
   return withConnections(patient, async (connections) => {
-    const pool: Pool = connections.mysql();
-    await pool.query(statement);
+    await connections.mysql().query(statement);
   });
 }
 
