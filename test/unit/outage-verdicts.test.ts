@@ -14,15 +14,13 @@ import {
   expected,
   judgeOutages,
   type Look,
-  outagePhase,
-  phasesAround,
   type SeenOutage,
   type Timeline,
   wrongIn,
 } from '../../src/lab/drills/expectations.ts';
 import { conclusionsOf, judgedFindings } from '../../src/lab/drills/lock-outages.ts';
 import { playInOrder } from '../../src/lab/drills/outage.ts';
-import { phaseTable } from '../../src/lab/drills/phases.ts';
+import { outagePhase, phasesAround, phaseTable } from '../../src/lab/drills/phases.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import { textIn } from '../../src/lab/stage/result.ts';

@@ -1,6 +1,6 @@
 /** A race under load: whether it went as the ladder claims, and what its report has. */
 import { describe, expect, test } from 'vitest';
-import { phasesAround } from '../../src/lab/drills/expectations.ts';
+import { phasesAround } from '../../src/lab/drills/phases.ts';
 import {
   type PlayUnderLoad,
   playFigures,

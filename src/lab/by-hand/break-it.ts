@@ -19,7 +19,7 @@ import { phaseOf } from '../drills/phases.ts';
 import { answeredAt, isSale, longestGapBetweenMs } from '../drills/try-times.ts';
 import { sum } from '../stage/counts.ts';
 import type { BuyerAnswer } from '../stage/events.ts';
-import type { Bilingual, Judged, Table } from '../stage/result.ts';
+import { type Bilingual, type Judged, ofName, type Table } from '../stage/result.ts';
 import type { Experiment, Stage } from '../stage/stage.ts';
 import { type BreakChoice, rungsOf } from './break-choice.ts';
 import {
@@ -321,7 +321,7 @@ function foundIn(
     ...each,
     rung,
     isClaimed: claimed.some((check) => check === each.finding.check),
-    text: findingText(each, isNamed ? rung : undefined),
+    text: isNamed ? ofName(rung, findingText(each)) : findingText(each),
   }));
 }
 

@@ -18,9 +18,9 @@ import type { RaceName } from '../play/schedules.ts';
 import { sum } from '../stage/counts.ts';
 import { evidenceIn, type Judged, type Table, type Text } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import { drillVerdict } from './audited.ts';
 import { allRaces } from './demo-plan.ts';
 import type { Drill } from './drill.ts';
+import { drillVerdict } from './expectations.ts';
 import { shownViolation } from './race-drill.ts';
 
 export const hops: readonly RaceName[] = [
@@ -129,7 +129,6 @@ export function judgeHops(plays: readonly HopPlay[]): Judged {
   return {
     ...drillVerdict([], {
       broken: wrong.filter((play) => !isUnknown(play)).map(reasonOf),
-      audited: [],
       missing: wrong.filter(isUnknown).map(reasonOf),
     }),
     asClaimed: plays.map(({ race }) => race).flatMap(shownViolation),

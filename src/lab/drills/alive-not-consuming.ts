@@ -24,12 +24,11 @@ import {
   expected,
   judgeOutages,
   notReady,
-  outagePhase,
   type PlayedOutages,
   type SeenOutage,
 } from './expectations.ts';
 import { brokenFor, type MendedOutage, type Outage, outageRung, playOutages } from './outage.ts';
-import { phaseTable } from './phases.ts';
+import { outagePhase, phaseTable } from './phases.ts';
 import { msBetween, now } from './try-times.ts';
 
 /** Short, so that a hung worker is replaced soon. */

@@ -10,12 +10,13 @@ import type { CheckpointName } from '../../service/trace/checkpoints.ts';
 import type { Bilingual } from '../../texts/texts.ts';
 import { killServer } from '../faults/process.ts';
 import { countBy, sum } from '../stage/counts.ts';
-import { type Judged, ofName } from '../stage/result.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { changeOnce, isChangeFinal } from '../workload/sale.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
-import { countTexts, textsWhere, voucherName } from './audited.ts';
+import { voucherName } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
+import { allOfName, noneOf, unless } from './expectations.ts';
 import { answeredAt, isSale, now, sentAt } from './try-times.ts';
 import {
   allOf,
@@ -218,31 +219,21 @@ function wrongChanges(sale: ChangedSale): Bilingual[] {
   const { facts, wantedStock, changes, isRefusedBelowSold } = sale;
   const stock = facts.initialStock;
   const unfinished = changes.filter(({ state }) => state === 'begun').length;
-  return [
-    ...countTexts([
-      [
-        soldWhilePaused(sale).length,
-        { en: 'purchases were sold while the sale was paused', zh: '暂停期间买到的下单' },
-      ],
-      [unfinished, { en: 'changes were never finished', zh: '一直没有完成的修改' }],
-    ]),
-    ...textsWhere([
-      [
-        stock !== wantedStock && !isTooLate(sale),
-        {
-          en: `the stock is ${stock}, and the operator set ${wantedStock}`,
-          zh: `库存是 ${stock}，运营人员设的是 ${wantedStock}`,
-        },
-      ],
-      [
-        !isRefusedBelowSold,
-        {
-          en: 'a stock below what is sold was not refused',
-          zh: '库存改得比已卖出的还少，没有被拒绝',
-        },
-      ],
-    ]),
-  ].map((text) => ofName(voucherName(facts), text));
+  return allOfName(voucherName(facts), [
+    noneOf(soldWhilePaused(sale).length, {
+      en: 'purchases were sold while the sale was paused',
+      zh: '暂停期间买到的下单',
+    }),
+    noneOf(unfinished, { en: 'changes were never finished', zh: '一直没有完成的修改' }),
+    unless(stock === wantedStock || isTooLate(sale), {
+      en: `the stock is ${stock}, and the operator set ${wantedStock}`,
+      zh: `库存是 ${stock}，运营人员设的是 ${wantedStock}`,
+    }),
+    unless(isRefusedBelowSold, {
+      en: 'a stock below what is sold was not refused',
+      zh: '库存改得比已卖出的还少，没有被拒绝',
+    }),
+  ]);
 }
 
 /** On a slow machine the last change may come when more is sold: the service refuses it rightly. */
@@ -253,26 +244,24 @@ const isTooLate = ({ facts, wantedStock, changes }: ChangedSale): boolean =>
 /** Without these, nothing could have gone wrong. */
 function missing(sale: ChangedSale): Bilingual[] {
   const { facts, cuts, tries, kills, wantedStock } = sale;
-  return textsWhere([
-    [
-      isTooLate(sale),
-      {
-        en: `a stock of ${wantedStock} came after more was sold`,
-        zh: `库存改为 ${wantedStock} 时，卖出的已经更多`,
-      },
-    ],
-    [
-      cuts < cutsOfSale,
-      {
-        en: `${cuts} of ${cutsOfSale} changes were cut`,
-        zh: `${cutsOfSale} 次修改里只打断了 ${cuts} 次`,
-      },
-    ],
-    [!tries.some(isPaused), { en: 'nobody asked while it was paused', zh: '暂停期间没有人下单' }],
-    [
-      !tries.some(({ reason }) => reason === 'sold-out'),
-      { en: 'nobody was told "sold out"', zh: '没有人被告知“售罄”' },
-    ],
-    [kills === 0, { en: 'nothing was killed beside the changes', zh: '修改期间什么也没有被杀' }],
-  ]).map((text) => ofName(voucherName(facts), text));
+  const isSoldOut = tries.some(({ reason }) => reason === 'sold-out');
+  return allOfName(voucherName(facts), [
+    unless(!isTooLate(sale), {
+      en: `a stock of ${wantedStock} came after more was sold`,
+      zh: `库存改为 ${wantedStock} 时，卖出的已经更多`,
+    }),
+    unless(cuts >= cutsOfSale, {
+      en: `${cuts} of ${cutsOfSale} changes were cut`,
+      zh: `${cutsOfSale} 次修改里只打断了 ${cuts} 次`,
+    }),
+    unless(tries.some(isPaused), {
+      en: 'nobody asked while it was paused',
+      zh: '暂停期间没有人下单',
+    }),
+    unless(isSoldOut, { en: 'nobody was told "sold out"', zh: '没有人被告知“售罄”' }),
+    unless(kills > 0, {
+      en: 'nothing was killed beside the changes',
+      zh: '修改期间什么也没有被杀',
+    }),
+  ]);
 }

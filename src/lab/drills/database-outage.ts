@@ -20,11 +20,10 @@ import {
   judgeOutages,
   looksThatSay,
   meanwhile,
-  phasesAround,
   type SeenOutage,
 } from './expectations.ts';
 import { brokenFor, outageRung, playOutages, type Scene } from './outage.ts';
-import { phaseTable } from './phases.ts';
+import { phasesAround, phaseTable } from './phases.ts';
 import { msBetween } from './try-times.ts';
 
 const outageMsMax = 30_000;

@@ -194,20 +194,21 @@ export function judgeLosses(loads: readonly PlayedOutages<LossRow>[]): Judged {
     const shown = own.flatMap(findingsOf).filter(isLoss);
     return { load, name: nameOf(load), lost: unrecordedOrders(load.facts).length, shown };
   });
-  const broken = all
-    .filter(({ lost, shown }) => lost > 0 !== shown.length > 0)
-    .map(({ name, lost }) =>
+  const broken = all.map(({ name, lost, shown }) =>
+    unless(
+      lost > 0 === shown.length > 0,
       ofName(name, {
         en: `${lost} orders were lost, and the audit says otherwise`,
         zh: `丢了 ${lost} 个订单，审计却不这么说`,
       }),
-    );
+    ),
+  );
   const survived = loads.flatMap(({ seen, facts }) => seen.map((each) => survivalOf(each, facts)));
   return {
     ...judgeOutages(loads, { audits, judged: unclaimed, broken }),
     asClaimed: all
       .filter(({ load }) => mayLose(load))
-      .flatMap(({ name, shown }) => shown.map((each) => findingText(each, name))),
+      .flatMap(({ name, shown }) => shown.map((each) => ofName(name, findingText(each)))),
     figures: { cells: survived.length },
     tables: [survivalTable(survived)],
   };

@@ -1,23 +1,25 @@
 /**
- * How an outage must look: each expectation says what is wrong with what was seen of it. A drill
- * names its expectations in the row of an outage. Pure.
+ * What makes a drill red. An expectation says what is wrong with what was seen; a drill names those
+ * of an outage in its row, and has its own for what only it has seen. Pure.
  */
 
+import { worstOf } from '../../service/audit/audit.ts';
 import type { Facts } from '../../service/audit/facts.ts';
+import type { Verdict } from '../../service/domain.ts';
+import { evidenceTexts } from '../../texts/evidence.ts';
 import type { Bilingual } from '../../texts/texts.ts';
-import { ofName, type Text } from '../stage/result.ts';
+import { type Judged, ofName, type Text } from '../stage/result.ts';
 import type { Try } from '../workload/steady-purchases.ts';
 import {
   type AuditedFinding,
   auditAll,
-  countTexts,
   findingsOf,
-  judgeAudits,
+  findingText,
+  keptOf,
   type SaleAudit,
   unrecordedOrders,
   voucherName,
 } from './audited.ts';
-import { type Phase, phaseNames, phaseOf } from './phases.ts';
 import {
   answeredAt,
   firstAfterMs,
@@ -27,6 +29,65 @@ import {
   sentAt,
   sentBetween,
 } from './try-times.ts';
+
+/** What is wrong; null where it is as expected. */
+export type Found = Bilingual | null;
+
+export const unless = (isRight: boolean, wrong: Bilingual): Found => (isRight ? null : wrong);
+
+/** `3 orders were lost` */
+export const noneOf = (count: number, { en, zh }: Bilingual): Found =>
+  unless(count === 0, { en: `${count} ${en}`, zh: `${zh}：${count}` });
+
+/** `redlock: nobody bought`, where several were seen. */
+export const allOfName = (name: Text, found: readonly Found[]): Bilingual[] =>
+  found.filter((text) => text !== null).map((text) => ofName(name, text));
+
+export const nobodyBought = evidenceTexts(['nobody-bought']);
+
+export const thereWasNo = (fault: string): Bilingual => ({
+  en: `there was no ${fault}`,
+  zh: `没有注入 ${fault}`,
+});
+
+export interface Reasons {
+  /** Each makes the verdict `violated`. */
+  readonly broken: readonly Found[];
+  /** What the audits found. */
+  readonly audited?: readonly Bilingual[];
+  /** Each makes the verdict `unknown`, unless it is `violated`. */
+  readonly missing: readonly Found[];
+}
+
+/** The worst of the audits' verdicts, of `broken` and of `missing`. */
+export function drillVerdict(
+  verdicts: readonly Verdict[],
+  { broken, audited = [], missing }: Reasons,
+): Pick<Judged, 'verdict' | 'reasons'> {
+  const wrong = broken.filter((text) => text !== null);
+  const open = missing.filter((text) => text !== null);
+  const all = [...verdicts];
+  if (wrong.length > 0) all.push('violated');
+  if (open.length > 0) all.push('unknown');
+  return { verdict: worstOf(all), reasons: [...wrong, ...audited, ...open] };
+}
+
+/** All of a drill but its figures. @param findings those that count */
+export const judgeAudits = (
+  audits: readonly SaleAudit[],
+  { broken, missing }: Pick<Reasons, 'broken' | 'missing'>,
+  findings: readonly AuditedFinding[] = audits.flatMap(findingsOf),
+): Pick<Judged, 'verdict' | 'reasons' | 'lost' | 'facts'> => ({
+  ...drillVerdict(
+    findings.map(({ finding }) => finding.verdict),
+    {
+      broken,
+      audited: findings.filter(({ finding }) => finding.verdict !== 'held').map(findingText),
+      missing,
+    },
+  ),
+  ...keptOf(audits),
+});
 
 /** An answer of /readyz of an instance; no answer counts as not ready. */
 export interface Look {
@@ -62,8 +123,7 @@ export interface Timeline {
   readonly atRisk?: number;
 }
 
-/** @returns what is wrong; null when it is as expected. */
-export type Expectation = (seen: Timeline, facts: Facts) => Bilingual | null;
+export type Expectation = (seen: Timeline, facts: Facts) => Found;
 
 /** What a row says of an outage. */
 export interface ExpectedOutage {
@@ -133,16 +193,13 @@ export function resumedAfterMs({
 const afterMs = (since: bigint, at: bigint | null): number | null =>
   at === null ? null : msBetween(since, at);
 
-function late({ en, zh }: Bilingual, ms: number | null, limitMs: number): Bilingual | null {
+function late({ en, zh }: Bilingual, ms: number | null, limitMs: number): Found {
   if (ms === null) return { en: `never ${en}`, zh: `一直没有${zh}` };
   return unless(ms <= limitMs, {
     en: `${en} after ${ms} ms, the limit is ${limitMs} ms`,
     zh: `${ms} ms 后才${zh}，上限 ${limitMs} ms`,
   });
 }
-
-export const unless = (isRight: boolean, wrong: Bilingual): Bilingual | null =>
-  isRight ? null : wrong;
 
 const codesText = (codes: readonly (number | null)[]): Bilingual => ({
   en: codes.map((code) => code ?? 'a signal').join(', ') || 'none',
@@ -239,28 +296,15 @@ export const expected = {
     },
 } as const;
 
-/** What clients saw from `from` to `to`, with the cost of the outage. */
-export const outagePhase = (rung: string, seen: PhasedOutage, from: bigint, to: bigint): Phase => ({
-  ...phaseOf(rung, seen.row.phase ?? seen.row.name, sentBetween(seen.tries, from, to)),
-  withoutSalesMs: withoutSalesMs(seen),
-  resumedAfterMs: resumedAfterMs(seen),
-});
-
-/** Before, during and after. */
-export const phasesAround = (rung: string, seen: PhasedOutage): Phase[] => [
-  phaseOf(rung, phaseNames.before, sentBetween(seen.tries, seen.calmFrom, seen.brokenAt)),
-  outagePhase(rung, seen, seen.downFrom, seen.downUntil),
-  phaseOf(rung, phaseNames.after, sentBetween(seen.tries, seen.mendedAt, seen.until)),
-];
-
 export const wrongIn = (
   seen: SeenOutage,
   wanted: readonly Expectation[],
   facts: Facts,
 ): Bilingual[] =>
-  wanted
-    .flatMap((expectation) => expectation(seen, facts) ?? [])
-    .map((text) => ofName(seen.row.name, text));
+  allOfName(
+    seen.row.name,
+    wanted.map((expectation) => expectation(seen, facts)),
+  );
 
 interface JudgedBy<Row extends ExpectedOutage> {
   /** Of the facts of the loads, for a caller that has made them. */
@@ -268,7 +312,7 @@ interface JudgedBy<Row extends ExpectedOutage> {
   /** The findings of an audit that count. */
   readonly judged?: (audited: SaleAudit, load: PlayedOutages<Row>) => readonly AuditedFinding[];
   /** What else is wrong. */
-  readonly broken?: readonly Bilingual[];
+  readonly broken?: readonly Found[];
 }
 
 /**
@@ -310,12 +354,11 @@ export const deadLettered = ({ mysql }: Facts): number =>
   mysql.orders.filter(({ status }) => status === 'failed').length;
 
 /** Every store answers by then, so an order that is still queued is passed over by the workers. */
-function wrongOrders(facts: Facts): Bilingual[] {
-  return countTexts([
-    [
-      unrecordedOrders(facts).length,
-      { en: 'accepted orders are not recorded', zh: '没有入库的已受理订单' },
-    ],
-    [deadLettered(facts), { en: 'orders were dead-lettered', zh: '成了死信的订单' }],
-  ]).map((text) => ofName(voucherName(facts), text));
-}
+const wrongOrders = (facts: Facts): Bilingual[] =>
+  allOfName(voucherName(facts), [
+    noneOf(unrecordedOrders(facts).length, {
+      en: 'accepted orders are not recorded',
+      zh: '没有入库的已受理订单',
+    }),
+    noneOf(deadLettered(facts), { en: 'orders were dead-lettered', zh: '成了死信的订单' }),
+  ]);

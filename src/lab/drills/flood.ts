@@ -3,15 +3,14 @@
  * may have: first the list of vouchers, then vouchers that do not exist, then `/readyz`, then
  * purchases with a forged token.
  */
-import type { Bilingual } from '../../texts/texts.ts';
 import { isInTime } from '../environment/wait-until.ts';
 import { sum } from '../stage/counts.ts';
 import { type Judged, type Text, textIn } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { deploymentLimits, flood, floodRequests } from '../workload/flood.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
-import { countTexts, textsWhere } from './audited.ts';
 import type { Drill } from './drill.ts';
+import { type Found, noneOf, unless } from './expectations.ts';
 import { allOf, boughtOf, judgeUnderFire, type Sale, shapeUnderFire } from './under-fire.ts';
 
 const rung = 'lua-stream';
@@ -86,33 +85,27 @@ export function judgeFlood({ floods, ...sale }: FloodedSale): Judged {
     floodRefused: count((code) => code === limit),
     floodFailed: count((code) => !harmless.includes(code)),
   };
-  const broken = countTexts([
-    [figures.floodFailed, { en: 'requests of the flood failed', zh: '涌进来的请求里失败的' }],
-  ]);
+  const broken = [
+    noneOf(figures.floodFailed, { en: 'requests of the flood failed', zh: '涌进来的请求里失败的' }),
+  ];
   return judgeUnderFire(allOf([sale]), { broken, missing: floods.flatMap(missing), figures });
 }
 
 /** Fewer than the limit lets through in a second would be no flood. */
 const answersMin = 600;
 
-function missing({ name, answers }: FloodResult): Bilingual[] {
+function missing({ name, answers }: FloodResult): Found[] {
   const all = sum(Object.values(answers));
   const isRefused = answers['not-found'] !== undefined || (answers[limit] ?? 0) > 0;
   const isFlood = all >= answersMin;
-  return textsWhere([
-    [
-      !isFlood,
-      {
-        en: `a flood of ${textIn('en', name)} had ${all} answers only`,
-        zh: `涌进来的请求（${textIn('zh', name)}）只有 ${all} 个响应`,
-      },
-    ],
-    [
-      isFlood && !isRefused,
-      {
-        en: `nginx refused nothing of a flood of ${textIn('en', name)}`,
-        zh: `涌进来的请求（${textIn('zh', name)}），nginx 一个也没有拒绝`,
-      },
-    ],
-  ]);
+  return [
+    unless(isFlood, {
+      en: `a flood of ${textIn('en', name)} had ${all} answers only`,
+      zh: `涌进来的请求（${textIn('zh', name)}）只有 ${all} 个响应`,
+    }),
+    unless(!isFlood || isRefused, {
+      en: `nginx refused nothing of a flood of ${textIn('en', name)}`,
+      zh: `涌进来的请求（${textIn('zh', name)}），nginx 一个也没有拒绝`,
+    }),
+  ];
 }

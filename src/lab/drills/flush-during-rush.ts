@@ -19,14 +19,13 @@ import {
   expected,
   judgeOutages,
   type PlayedOutages,
-  phasesAround,
   resumedAfterMs,
   type SeenOutage,
   type Timeline,
   unless,
 } from './expectations.ts';
 import { type Outage, outageRung, playOutages, type Scene } from './outage.ts';
-import { phaseTable } from './phases.ts';
+import { phasesAround, phaseTable } from './phases.ts';
 import { answeredAt, isSale, msBetween, now, salesSince, sentBetween } from './try-times.ts';
 import { shapeUnderFire } from './under-fire.ts';
 
@@ -133,9 +132,10 @@ export function judgeFlush(played: PlayedOutages, isConsistent: boolean): Judged
   const { facts, seen } = played;
   const lost = lostSales(facts);
   const orders = confirmed(facts).length;
-  const isEnd = isConsistent
-    ? []
-    : [{ en: 'Redis and MySQL do not agree in the end', zh: '最后 Redis 和 MySQL 对不上' }];
+  const agree = unless(isConsistent, {
+    en: 'Redis and MySQL do not agree in the end',
+    zh: '最后 Redis 和 MySQL 对不上',
+  });
   const audits = [{ facts, audit: audit(withoutLost(facts)) }];
   const ms = seen.map(({ brokenAt, downFrom }) => msBetween(brokenAt, downFrom)).join();
   const claimed = {
@@ -143,7 +143,7 @@ export function judgeFlush(played: PlayedOutages, isConsistent: boolean): Judged
     zh: `Redis 在 ${ms} ms 内丢失 key 时，有 ${lost.length} 个已受理的订单只在 Redis 里；它们丢了，库存重新卖出`,
   };
   return {
-    ...judgeOutages([played], { audits, broken: isEnd }),
+    ...judgeOutages([played], { audits, broken: [agree] }),
     figures: {
       accepted: countSales(facts.attempts ?? []),
       recorded: orders,

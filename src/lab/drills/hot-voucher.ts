@@ -9,7 +9,6 @@ import {
   type StockOfBuckets,
   stockOfBuckets,
 } from '../../service/inventory/shared/bucket-stock.ts';
-import type { Bilingual } from '../../texts/texts.ts';
 import { instanceNames } from '../environment/servers/service.ts';
 import { killServer } from '../faults/process.ts';
 import { sum } from '../stage/counts.ts';
@@ -21,8 +20,8 @@ import {
   type Purchase,
   type Try,
 } from '../workload/steady-purchases.ts';
-import { countTexts, textsWhere } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
+import { type Found, noneOf, unless } from './expectations.ts';
 import { answeredAt, hasSaleSince } from './try-times.ts';
 import {
   allOf,
@@ -133,23 +132,20 @@ export interface HotSale extends Sale {
 
 export function judgeHotVoucher(sales: readonly HotSale[]): Judged {
   const figures = bucketFigures(sales);
-  const broken = countTexts([
-    [figures.oversold, { en: 'units were sold that did not exist', zh: '卖出了不存在的库存' }],
-    [
-      figures.stranded,
-      {
-        en: 'units were stranded, and users were told "sold out"',
-        zh: '库存滞留，用户却被告知“售罄”',
-      },
-    ],
-    [
-      figures.soldOutWrongly,
-      {
-        en: 'users were told "sold out" while a bucket had some',
-        zh: '还有分桶有库存，却被告知“售罄”的用户',
-      },
-    ],
-  ]);
+  const broken = [
+    noneOf(figures.oversold, {
+      en: 'units were sold that did not exist',
+      zh: '卖出了不存在的库存',
+    }),
+    noneOf(figures.stranded, {
+      en: 'units were stranded, and users were told "sold out"',
+      zh: '库存滞留，用户却被告知“售罄”',
+    }),
+    noneOf(figures.soldOutWrongly, {
+      en: 'users were told "sold out" while a bucket had some',
+      zh: '还有分桶有库存，却被告知“售罄”的用户',
+    }),
+  ];
   return {
     ...judgeUnderFire(allOf(sales), { broken, missing: missing(sales), figures }),
     faults: { 'kill instance': sum(sales.map(({ kills }) => kills)) },
@@ -200,19 +196,14 @@ function strandedWithoutLending({ facts, demands }: EndOfStock): number {
 }
 
 /** Without these, nothing could have gone wrong. */
-function missing(sales: readonly HotSale[]): Bilingual[] {
+function missing(sales: readonly HotSale[]): Found[] {
   const uncut = sales.filter(({ isCut }) => !isCut).length;
   const unsold = sales.filter(({ tries }) => !tries.some(isFor('sold-out'))).length;
   return [
-    ...textsWhere([
-      [
-        uncut > 0,
-        {
-          en: `in ${uncut} sales no transfer was cut`,
-          zh: `有 ${uncut} 场秒杀，没有调拨被打断`,
-        },
-      ],
-    ]),
-    ...countTexts([[unsold, { en: 'vouchers did not sell out', zh: '没有卖完的券' }]]),
+    unless(uncut === 0, {
+      en: `in ${uncut} sales no transfer was cut`,
+      zh: `有 ${uncut} 场秒杀，没有调拨被打断`,
+    }),
+    noneOf(unsold, { en: 'vouchers did not sell out', zh: '没有卖完的券' }),
   ];
 }

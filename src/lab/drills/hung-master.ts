@@ -8,10 +8,11 @@ import type { RungName } from '../../service/ladder/rungs.ts';
 import type { Bilingual } from '../../texts/texts.ts';
 import { defaultShape } from '../environment/lab.ts';
 import { pauseServer } from '../faults/process.ts';
-import { type Judged, ofName } from '../stage/result.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
-import { auditAll, findingsOf, judgeAudits, textsWhere } from './audited.ts';
+import { auditAll, findingsOf } from './audited.ts';
 import type { Drill } from './drill.ts';
+import { allOfName, judgeAudits, unless } from './expectations.ts';
 import { lockServiceOf, sellsWithout } from './lock-outages.ts';
 import { phaseOf, phaseTable } from './phases.ts';
 import { isSale } from './try-times.ts';
@@ -128,57 +129,42 @@ export function brokenIn({ rung, sells, attempts, after }: Crowd): Bilingual[] {
   const slowest = slowestMs(attempts);
   const last = after.at(-1);
   const all = attempts.length;
-  return textsWhere([
-    [
-      sells && sold !== 1,
-      {
-        en: `${sold} of ${all} were accepted, not 1`,
-        zh: `${all} 个里受理了 ${sold} 个，不是 1 个`,
-      },
-    ],
-    [
-      sells && away > 0,
-      {
-        en: `${away} were refused although a majority answers`,
-        zh: `多数服务器有响应，却拒绝了 ${away} 个`,
-      },
-    ],
-    [
-      !sells && sold > 0,
-      { en: `${sold} were accepted without every server`, zh: `缺一台服务器，却受理了 ${sold} 个` },
-    ],
-    [
-      !sells && sold === 0 && away < all,
-      {
-        en: `only ${away} of ${all} learned that the lock is away`,
-        zh: `${all} 个里只有 ${away} 个得知锁不可用`,
-      },
-    ],
-    [
-      !sells && slowest > refusedWithinMs,
-      {
-        en: `a refusal took ${slowest} ms, the limit is ${refusedWithinMs} ms`,
-        zh: `有一次拒绝用了 ${slowest} ms，上限 ${refusedWithinMs} ms`,
-      },
-    ],
-    [
-      !last || !isSale(last),
-      {
-        en: `nobody could buy afterwards (${last?.reason})`,
-        zh: `之后没有人能买到（${last?.reason}）`,
-      },
-    ],
-  ]).map((text) => ofName(rung, text));
+  const toMajority = [
+    unless(sold === 1, {
+      en: `${sold} of ${all} were accepted, not 1`,
+      zh: `${all} 个里受理了 ${sold} 个，不是 1 个`,
+    }),
+    unless(away === 0, {
+      en: `${away} were refused although a majority answers`,
+      zh: `多数服务器有响应，却拒绝了 ${away} 个`,
+    }),
+  ];
+  const toNobody = [
+    unless(sold === 0, {
+      en: `${sold} were accepted without every server`,
+      zh: `缺一台服务器，却受理了 ${sold} 个`,
+    }),
+    unless(sold > 0 || away === all, {
+      en: `only ${away} of ${all} learned that the lock is away`,
+      zh: `${all} 个里只有 ${away} 个得知锁不可用`,
+    }),
+    unless(slowest <= refusedWithinMs, {
+      en: `a refusal took ${slowest} ms, the limit is ${refusedWithinMs} ms`,
+      zh: `有一次拒绝用了 ${slowest} ms，上限 ${refusedWithinMs} ms`,
+    }),
+  ];
+  const again = unless(last !== undefined && isSale(last), {
+    en: `nobody could buy afterwards (${last?.reason})`,
+    zh: `之后没有人能买到（${last?.reason}）`,
+  });
+  return allOfName(rung, [...(sells ? toMajority : toNobody), again]);
 }
 
 /** A crowd that did not wait shows nothing. */
 export const missingIn = ({ rung, sells, waiting }: Crowd): Bilingual[] =>
-  textsWhere([
-    [
-      sells && waiting < crowd / 2,
-      {
-        en: `only ${waiting} requests waited for the lock`,
-        zh: `只有 ${waiting} 个请求在等锁`,
-      },
-    ],
-  ]).map((text) => ofName(rung, text));
+  allOfName(rung, [
+    unless(!sells || waiting >= crowd / 2, {
+      en: `only ${waiting} requests waited for the lock`,
+      zh: `只有 ${waiting} 个请求在等锁`,
+    }),
+  ]);

@@ -11,15 +11,9 @@ import { type Judged, ofName, type Text } from '../stage/result.ts';
 import type { InjectedFault } from '../stage/stage.ts';
 import { drained } from '../workload/drained.ts';
 import type { K6Attempt, K6Run } from '../workload/k6.ts';
-import {
-  auditAll,
-  judgeAudits,
-  nobodyBought,
-  type SaleAudit,
-  textsWhere,
-  thereWasNo,
-} from './audited.ts';
+import { auditAll, type SaleAudit } from './audited.ts';
 import type { Drill } from './drill.ts';
+import { type Found, judgeAudits, nobodyBought, thereWasNo, unless } from './expectations.ts';
 import { duringK6, k6SecondsMax } from './k6-load.ts';
 import { type Phase, phaseNames, phaseOf, phaseTable } from './phases.ts';
 import { playStorm, type StormFault } from './under-fire.ts';
@@ -87,13 +81,8 @@ export const missedFaults = (
     const own = played.find((each) => each.name === name);
     const meanwhile = attempts.filter((each) => own && isWithin(each, own.at, own.healedAt));
     const isNoticed = meanwhile.some(({ outcome }) => outcome !== 'accepted');
-    return textsWhere([
-      [!own, thereWasNo(name)],
-      [
-        own !== undefined && isAway && !isNoticed,
-        { en: `nobody was refused during ${name}`, zh: `${name} 期间没有人被拒绝` },
-      ],
-    ]);
+    const unnoticed = { en: `nobody was refused during ${name}`, zh: `${name} 期间没有人被拒绝` };
+    return (own ? unless(!isAway || isNoticed, unnoticed) : thereWasNo(name)) ?? [];
   });
 
 /** Whether it was answered in this time; without an end, since then. */
@@ -153,17 +142,21 @@ export function judgeK6(
       .split('\n')
       .filter((line) => line.startsWith(`  ${mark} `))
       .map((line) => ofName('k6', line.trim()));
-  const [broken, missing] = [marked('✗'), marked('?')];
-  if (run.exitCode === thresholdsFailed && broken.length + missing.length === 0)
-    missing.push({
+  const [broken, open] = [marked('✗'), marked('?')];
+  const isNamed = run.exitCode !== thresholdsFailed || broken.length + open.length > 0;
+  const missing = [
+    ...open,
+    unless(isNamed, {
       en: 'k6: a threshold was not met, and the summary does not say which',
       zh: 'k6：有一个阈值没有达到，小结里没有写是哪一个',
-    });
-  missing.push(...doubtsAbout(run, missing.length > 0, audits.length > 0), ...missed);
+    }),
+    ...doubtsAbout(run, open.length > 0, audits.length > 0),
+    ...missed,
+  ];
   return { ...judgeAudits(audits, { broken, missing }), figures };
 }
 
-function doubtsAbout(run: K6Run, isDoubted: boolean, isAudited: boolean): Bilingual[] {
+function doubtsAbout(run: K6Run, isDoubted: boolean, isAudited: boolean): Found[] {
   const { exitCode, errors } = run;
   const isExplained = exitCode === couldNotTell && isDoubted;
   if (exitCode !== 0 && exitCode !== thresholdsFailed && !isExplained)
@@ -180,5 +173,5 @@ function doubtsAbout(run: K6Run, isDoubted: boolean, isAudited: boolean): Biling
     return [
       { en: 'k6 named no voucher, so none was audited', zh: 'k6 没有写是哪张券，所以没有审计' },
     ];
-  return textsWhere([[k6Figures(run).accepted === 0, nobodyBought]]);
+  return [unless(k6Figures(run).accepted > 0, nobodyBought)];
 }

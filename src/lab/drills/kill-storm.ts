@@ -17,8 +17,8 @@ import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { createVoucher } from '../workload/sale.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
-import { thereWasNo } from './audited.ts';
 import type { Drill } from './drill.ts';
+import { thereWasNo } from './expectations.ts';
 import {
   judgeUnderFire,
   type Sale,

@@ -28,12 +28,11 @@ import {
   judgeOutages,
   meanwhile,
   type PlayedOutages,
-  phasesAround,
   resumedAfterMs,
   type SeenOutage,
 } from './expectations.ts';
 import { brokenFor, type Outage, playOutages, type Scene } from './outage.ts';
-import { phaseTable } from './phases.ts';
+import { phasesAround, phaseTable } from './phases.ts';
 
 /** Longer than a client waits, and shorter than an outage: requests arrive during it and after. */
 const lateByMs = 1_500;

@@ -7,6 +7,7 @@ import { ourContenders, stormKeys } from '../lock-storm/kinds.ts';
 import { lockStorm } from '../lock-storm/storm.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Drill } from './drill.ts';
+import { drillVerdict, unless } from './expectations.ts';
 
 /** With fewer, the contenders stood still more than they contended. */
 const sectionsMin = 200;
@@ -20,27 +21,20 @@ export const lockStormDrill: Drill = {
 
   async play(stage, { seed, minutes }) {
     const kinds = [ourContenders(3, stormKeys)];
-    const judged = await lockStorm(stage, {
-      seed,
-      stormMs: minutes * 60_000,
-      keys: stormKeys,
-      kinds,
-    });
-    return judgedStorm(judged);
+    const storm = { seed, stormMs: minutes * 60_000, keys: stormKeys, kinds };
+    return judgedStorm(await lockStorm(stage, storm));
   },
 };
 
 export function judgedStorm(storm: Judgement): Judged {
   const { violations, sections, allowedOverlaps, lostUpdates, lostLeases, grants } = storm;
-  const isTooQuiet = sections < sectionsMin;
-  const tooQuiet = {
+  const broken = violations.map((text) => ({ en: text, zh: text }));
+  const quiet = unless(sections >= sectionsMin, {
     en: `${sections} sections only, of at least ${sectionsMin}`,
     zh: `临界区只进入了 ${sections} 次，至少要 ${sectionsMin} 次`,
-  };
-  const broken = violations.map((text) => ({ en: text, zh: text }));
+  });
   return {
-    verdict: violations.length > 0 ? 'violated' : isTooQuiet ? 'unknown' : 'held',
-    reasons: isTooQuiet ? [...broken, tooQuiet] : broken,
+    ...drillVerdict([], { broken, missing: [quiet] }),
     figures: { sections, allowedOverlaps, lostUpdates, lostLeases },
     tables: [
       {

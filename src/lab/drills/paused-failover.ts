@@ -11,11 +11,12 @@ import { repair } from '../../service/orders/reconcile/repair.ts';
 import type { Bilingual } from '../../texts/texts.ts';
 import { hasAllOf } from '../environment/replication.ts';
 import { sum } from '../stage/counts.ts';
-import { type Judged, ofName } from '../stage/result.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { changeOnce } from '../workload/sale.ts';
-import { auditAll, judgeAudits, textsWhere } from './audited.ts';
+import { auditAll } from './audited.ts';
 import type { Drill } from './drill.ts';
+import { allOfName, judgeAudits, unless } from './expectations.ts';
 import { cutPreferred } from './promote-behind.ts';
 
 interface Cell {
@@ -120,41 +121,38 @@ const nameOf = ({ durability, rung }: Cell): Bilingual => ({
 function violations(failover: Failover): Bilingual[] {
   const { durability, status, soldAfter, isFound, isPaused, state } = failover;
   const keeps = durability === 'replica';
-  return textsWhere([
-    [
-      keeps && status === 200,
-      {
-        en: 'the operator was told "done", and no replica had the pause',
-        zh: '运营人员得到“已完成”，却没有副本收到暂停',
-      },
-    ],
-    [
-      keeps && soldAfter > 0,
-      { en: `${soldAfter} were sold after it was done`, zh: `完成之后还卖出 ${soldAfter} 张` },
-    ],
-    [
-      !keeps && soldAfter > 0 && !isFound,
-      { en: 'reconcile did not say that the change is lost', zh: 'reconcile 没有报告修改丢失' },
-    ],
-    [!isPaused, { en: 'the sale was never paused again', zh: '秒杀没有重新暂停' }],
-    [state !== 'done', { en: `the journal says ${state}`, zh: `修改日志里是 ${state}` }],
-  ]).map((text) => ofName(nameOf(failover), text));
+  return allOfName(nameOf(failover), [
+    unless(!keeps || status !== 200, {
+      en: 'the operator was told "done", and no replica had the pause',
+      zh: '运营人员得到“已完成”，却没有副本收到暂停',
+    }),
+    unless(!keeps || soldAfter === 0, {
+      en: `${soldAfter} were sold after it was done`,
+      zh: `完成之后还卖出 ${soldAfter} 张`,
+    }),
+    unless(keeps || soldAfter === 0 || isFound, {
+      en: 'reconcile did not say that the change is lost',
+      zh: 'reconcile 没有报告修改丢失',
+    }),
+    unless(isPaused, { en: 'the sale was never paused again', zh: '秒杀没有重新暂停' }),
+    unless(state === 'done', { en: `the journal says ${state}`, zh: `修改日志里是 ${state}` }),
+  ]);
 }
 
 /** Otherwise nothing was lost, and nothing was proven. */
 function missing(failover: Failover): Bilingual[] {
   const { durability, status, soldAfter } = failover;
   if (durability === 'replica') return [];
-  return textsWhere([
-    [
-      status !== 200,
-      { en: `the operator was answered ${status}`, zh: `运营人员得到的响应是 ${status}` },
-    ],
-    [
-      status === 200 && soldAfter === 0,
-      { en: 'the failover did not lose the pause', zh: '主从切换没有丢掉暂停' },
-    ],
-  ]).map((text) => ofName(nameOf(failover), text));
+  return allOfName(nameOf(failover), [
+    unless(status === 200, {
+      en: `the operator was answered ${status}`,
+      zh: `运营人员得到的响应是 ${status}`,
+    }),
+    unless(status !== 200 || soldAfter > 0, {
+      en: 'the failover did not lose the pause',
+      zh: '主从切换没有丢掉暂停',
+    }),
+  ]);
 }
 
 const title = {

@@ -3,7 +3,8 @@ import { countBy, sum } from '../stage/counts.ts';
 import type { BuyerAnswer } from '../stage/events.ts';
 import type { Table, Text } from '../stage/result.ts';
 import { percentiles } from '../workload/percentiles.ts';
-import { isSale } from './try-times.ts';
+import { type PhasedOutage, resumedAfterMs, withoutSalesMs } from './expectations.ts';
+import { isSale, sentBetween } from './try-times.ts';
 
 export interface Phase {
   readonly rung: string;
@@ -35,6 +36,20 @@ export function phaseOf(rung: string, phase: Text, tries: readonly BuyerAnswer[]
     p99Ms: percentiles(tries.flatMap(({ latencyMs = [] }) => latencyMs)).p99,
   };
 }
+
+/** What clients saw from `from` to `to`, with the cost of the outage. */
+export const outagePhase = (rung: string, seen: PhasedOutage, from: bigint, to: bigint): Phase => ({
+  ...phaseOf(rung, seen.row.phase ?? seen.row.name, sentBetween(seen.tries, from, to)),
+  withoutSalesMs: withoutSalesMs(seen),
+  resumedAfterMs: resumedAfterMs(seen),
+});
+
+/** Before, during and after. */
+export const phasesAround = (rung: string, seen: PhasedOutage): Phase[] => [
+  phaseOf(rung, phaseNames.before, sentBetween(seen.tries, seen.calmFrom, seen.brokenAt)),
+  outagePhase(rung, seen, seen.downFrom, seen.downUntil),
+  phaseOf(rung, phaseNames.after, sentBetween(seen.tries, seen.mendedAt, seen.until)),
+];
 
 /** @param by when an attempt belongs to a phase */
 export const phaseTable = (phases: readonly Phase[], by: keyof typeof counted = 'sent'): Table => ({

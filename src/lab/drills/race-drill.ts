@@ -29,10 +29,9 @@ import { isMissed } from '../stage/place.ts';
 import { type Bilingual, evidenceIn, type Judged, joinedTexts, ofName } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
-import { drillVerdict, textsWhere } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { type PhasedOutage, phasesAround } from './expectations.ts';
-import { phaseTable } from './phases.ts';
+import { allOfName, drillVerdict, type Found, type PhasedOutage, unless } from './expectations.ts';
+import { phasesAround, phaseTable } from './phases.ts';
 import { hasSaleSince, isSale, now, sentBetween } from './try-times.ts';
 
 export interface DrilledRace {
@@ -220,33 +219,25 @@ const findingsOf = (play: PlayUnderLoad) => raceFindings(play.played.facts);
 export function playsVerdict(
   plays: readonly PlayUnderLoad[],
 ): Pick<Judged, 'verdict' | 'reasons' | 'asClaimed'> {
-  const sentences = (of: (play: PlayUnderLoad) => readonly Bilingual[]): Bilingual[] =>
-    plays.flatMap((play) => of(play).map((text) => ofName(nameOf(play), text)));
-  const reasons = { broken: sentences(broken), audited: [], missing: sentences(missing) };
+  const sentences = (of: (play: PlayUnderLoad) => readonly Found[]) =>
+    plays.flatMap((play) => allOfName(nameOf(play), of(play)));
   return {
-    ...drillVerdict([], reasons),
+    ...drillVerdict([], { broken: sentences(broken), missing: sentences(missing) }),
     asClaimed: plays.map((play) => play.played).flatMap(shownViolation),
   };
 }
 
 /** Each turns the drill red. */
-function broken(play: PlayUnderLoad): Bilingual[] {
+function broken(play: PlayUnderLoad): Found[] {
   const { played, load, refusesWrite } = play;
   const { verdict, asClaimed, isSlow } = played;
   if (isSlow) return [];
-  const found: Bilingual[] = [];
   const other = unclaimed(rungNamed(played.rung), scheduleOf(play), findingsOf(play));
-  if (verdict !== 'unknown' && !asClaimed) found.push(notAsClaimed(played));
-  else if (other !== null) found.push(evidenceTexts(other));
+  const isRefused = !refusesWrite || refusals(played.facts) > 0;
   return [
-    ...found,
-    ...textsWhere([
-      [
-        refusesWrite && refusals(played.facts) === 0,
-        { en: 'MySQL refused no write', zh: 'MySQL 没有拒绝写入' },
-      ],
-      [salesAfter(load).length === 0, { en: 'no sale after it', zh: '之后没有成交' }],
-    ]),
+    verdict !== 'unknown' && !asClaimed ? notAsClaimed(played) : other && evidenceTexts(other),
+    unless(isRefused, { en: 'MySQL refused no write', zh: 'MySQL 没有拒绝写入' }),
+    unless(salesAfter(load).length > 0, { en: 'no sale after it', zh: '之后没有成交' }),
   ];
 }
 
@@ -266,37 +257,32 @@ function refusals(facts: Facts): number {
 const unplayed = ['not-there', 'no-lock-there', 'recorded-anyway', 'slow'] as const;
 
 /** Each makes it undecided: without a fault, or without a load, a drill proves nothing. */
-function missing(play: PlayUnderLoad): Bilingual[] {
+function missing(play: PlayUnderLoad): Found[] {
   const { played, load, faults } = play;
   const { tries, calmFrom, brokenAt, mendedAt } = load;
-  const found: Bilingual[] = [];
-  if (played.verdict === 'unknown')
-    found.push({ en: `unknown: ${played.evidence}`, zh: `未知：${evidenceIn('zh', played)}` });
-  else if (played.steps.some(({ place }) => isMissed(place, ...unplayed)))
-    found.push({ en: 'a step was not played', zh: '有一步没有走到' });
-  for (const finding of findingsOf(play)) {
-    const { check, verdict } = finding;
-    if (verdict === 'unknown' && check !== played.shows)
-      found.push(
-        ofName(
-          { en: `${check} unknown`, zh: `${check} 未知` },
-          evidenceTexts(...evidenceOf(finding)),
-        ),
-      );
-  }
+  const doubts = findingsOf(play).filter(
+    ({ check, verdict }) => verdict === 'unknown' && check !== played.shows,
+  );
+  const isMissing = played.steps.some(({ place }) => isMissed(place, ...unplayed));
   return [
-    ...found,
-    ...textsWhere([
-      [faults === 0, { en: 'no fault was injected', zh: '没有注入故障' }],
-      [
-        !sentBetween(tries, calmFrom, brokenAt).some(isSale),
-        { en: 'nobody of the load bought before it', zh: '故障之前，压测里没有人买到' },
-      ],
-      [
-        sentBetween(tries, brokenAt, mendedAt).length === 0,
-        { en: 'nobody of the load tried meanwhile', zh: '故障期间，压测里没有人下单' },
-      ],
-    ]),
+    played.verdict === 'unknown'
+      ? { en: `unknown: ${played.evidence}`, zh: `未知：${evidenceIn('zh', played)}` }
+      : unless(!isMissing, { en: 'a step was not played', zh: '有一步没有走到' }),
+    ...doubts.map((finding) =>
+      ofName(
+        { en: `${finding.check} unknown`, zh: `${finding.check} 未知` },
+        evidenceTexts(...evidenceOf(finding)),
+      ),
+    ),
+    unless(faults > 0, { en: 'no fault was injected', zh: '没有注入故障' }),
+    unless(sentBetween(tries, calmFrom, brokenAt).some(isSale), {
+      en: 'nobody of the load bought before it',
+      zh: '故障之前，压测里没有人买到',
+    }),
+    unless(sentBetween(tries, brokenAt, mendedAt).length > 0, {
+      en: 'nobody of the load tried meanwhile',
+      zh: '故障期间，压测里没有人下单',
+    }),
   ];
 }
 
@@ -304,8 +290,7 @@ function missing(play: PlayUnderLoad): Bilingual[] {
 export function shownViolation(played: PlayedRace): Bilingual[] {
   const { race, rung, verdict, asClaimed, evidence } = played;
   if (verdict !== 'violated' || !asClaimed) return [];
-  const zh = evidenceIn('zh', played);
-  return [{ en: `${race} on ${rung}: ${evidence}`, zh: `${rung} 上的 ${race}：${zh}` }];
+  return [ofName(raceOnRung(race, rung), { en: evidence, zh: evidenceIn('zh', played) })];
 }
 
 export function playFigures(plays: readonly PlayUnderLoad[]): Record<string, number> {

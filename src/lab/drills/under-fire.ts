@@ -13,16 +13,15 @@ import { sum } from '../stage/counts.ts';
 import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { type Purchase, type Try, unresolved } from '../workload/steady-purchases.ts';
+import { auditAll, findingText, keptOf, type SaleAudit } from './audited.ts';
 import {
-  auditAll,
-  countTexts,
   drillVerdict,
-  findingText,
-  keptOf,
+  type Found,
   nobodyBought,
+  noneOf,
   type Reasons,
-  type SaleAudit,
-} from './audited.ts';
+  unless,
+} from './expectations.ts';
 import { isSale } from './try-times.ts';
 
 export const shapeUnderFire: ServiceShape = {
@@ -185,11 +184,9 @@ export function judgeUnderFire(sale: Sale<readonly Facts[]>, by: JudgedBy): Judg
       audited: audits.filter(({ audit }) => audit.verdict !== 'held').flatMap(worstText),
       missing: [
         ...missing,
-        ...(storm.accepted === 0 ? [nobodyBought] : []),
+        unless(storm.accepted > 0, nobodyBought),
         // A slow machine sends too few: that says nothing about the service.
-        ...countTexts([
-          [storm.unsent, { en: 'purchases were not sent in time', zh: '没有按时发出的下单' }],
-        ]),
+        noneOf(storm.unsent, { en: 'purchases were not sent in time', zh: '没有按时发出的下单' }),
       ],
     }),
     ...keptOf(audits),
@@ -197,30 +194,26 @@ export function judgeUnderFire(sale: Sale<readonly Facts[]>, by: JudgedBy): Judg
   };
 }
 
-function stormViolations(figures: ReturnType<typeof stormFigures>): Bilingual[] {
-  const { sold, recorded, accepted, lost, usersWithTwoOrders } = figures;
-  const isEqual = sold === recorded && recorded === accepted;
-  const unequal = {
-    en: `${sold} sold, ${recorded} recorded and ${accepted} accepted are not equal`,
-    zh: `卖出 ${sold}、已入库 ${recorded}、受理 ${accepted}，三者不相等`,
-  };
+function stormViolations(figures: ReturnType<typeof stormFigures>): Found[] {
+  const { sold, recorded, accepted, usersWithTwoOrders } = figures;
   return [
-    ...(isEqual ? [] : [unequal]),
-    ...countTexts([
-      [lost, { en: 'accepted orders were lost', zh: '丢失的已受理订单' }],
-      [
-        usersWithTwoOrders,
-        { en: 'users have two orders of one voucher', zh: '同一张券买到两单的用户' },
-      ],
-      [
-        figures.unresolved,
-        { en: 'purchases never got a final answer', zh: '一直没有明确结果的下单' },
-      ],
-      [
-        figures.unexpected,
-        { en: 'answers do not belong to this sale', zh: '不该在这场秒杀里出现的响应' },
-      ],
-    ]),
+    unless(sold === recorded && recorded === accepted, {
+      en: `${sold} sold, ${recorded} recorded and ${accepted} accepted are not equal`,
+      zh: `卖出 ${sold}、已入库 ${recorded}、受理 ${accepted}，三者不相等`,
+    }),
+    noneOf(figures.lost, { en: 'accepted orders were lost', zh: '丢失的已受理订单' }),
+    noneOf(usersWithTwoOrders, {
+      en: 'users have two orders of one voucher',
+      zh: '同一张券买到两单的用户',
+    }),
+    noneOf(figures.unresolved, {
+      en: 'purchases never got a final answer',
+      zh: '一直没有明确结果的下单',
+    }),
+    noneOf(figures.unexpected, {
+      en: 'answers do not belong to this sale',
+      zh: '不该在这场秒杀里出现的响应',
+    }),
   ];
 }
 

@@ -6,12 +6,13 @@
 import type { Bilingual } from '../../texts/texts.ts';
 import type { ServiceShape } from '../environment/servers/service.ts';
 import { countBy, sum } from '../stage/counts.ts';
-import { type Judged, ofName } from '../stage/result.ts';
+import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { isFinal, onePurchaseEach, type Purchase, type Try } from '../workload/steady-purchases.ts';
 import { type Look, lookAtPlace } from '../workload/waiting-line.ts';
-import { countTexts, textsWhere, voucherName } from './audited.ts';
+import { voucherName } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
+import { allOfName, noneOf, unless } from './expectations.ts';
 import { isSale, now, sentAt } from './try-times.ts';
 import {
   allOf,
@@ -128,26 +129,29 @@ export interface WaitedSale extends Sale {
 export function judgeWaitingRoom(sales: readonly WaitedSale[]): Judged {
   const own = sales.map((sale) => ({ ...sale, tries: withoutJumps(sale) }));
   const figures = lineFigures(sales);
-  const broken = countTexts([
-    [figures.placesLost, { en: 'users lost their place', zh: '丢了位置的用户' }],
-    [figures.placesShared, { en: 'places were given to two users', zh: '给了两个用户的位置' }],
-    [
-      figures.inversions,
-      { en: 'users came later and have an earlier place', zh: '后来却排在前面的用户' },
-    ],
-    [
-      figures.passesTooEarly,
-      { en: 'passes were given before their turn', zh: '没轮到就发出的通行证' },
-    ],
-    [
-      figures.passesTooMany,
-      {
-        en: 'more users had a pass at a time than may have one',
-        zh: '同时持有通行证的用户，超出上限',
-      },
-    ],
-    [figures.jumpsSold, { en: 'purchases were sold without a pass', zh: '没有通行证却买到的下单' }],
-  ]);
+  const broken = [
+    noneOf(figures.placesLost, { en: 'users lost their place', zh: '丢了位置的用户' }),
+    noneOf(figures.placesShared, {
+      en: 'places were given to two users',
+      zh: '给了两个用户的位置',
+    }),
+    noneOf(figures.inversions, {
+      en: 'users came later and have an earlier place',
+      zh: '后来却排在前面的用户',
+    }),
+    noneOf(figures.passesTooEarly, {
+      en: 'passes were given before their turn',
+      zh: '没轮到就发出的通行证',
+    }),
+    noneOf(figures.passesTooMany, {
+      en: 'more users had a pass at a time than may have one',
+      zh: '同时持有通行证的用户，超出上限',
+    }),
+    noneOf(figures.jumpsSold, {
+      en: 'purchases were sold without a pass',
+      zh: '没有通行证却买到的下单',
+    }),
+  ];
   const wrong = { broken, missing: sales.flatMap(missing) };
   return {
     ...judgeUnderFire(allOf(own), { ...wrong, figures, alsoExpected: ['pass-required'] }),
@@ -252,14 +256,15 @@ function inHand({ answeredAt, passUntil = answeredAt }: Look, tries: readonly Tr
 /** Without these, nothing could have gone wrong. */
 function missing(sale: WaitedSale): Bilingual[] {
   const { facts, looks, killed } = sale;
-  const isAlive = (server: string) => !killed.some((kind) => kind.startsWith(`kill ${server}`));
-  return textsWhere([
-    [looks.every(hasPass), { en: 'nobody had to wait', zh: '没有人需要等' }],
-    [
-      !jumpTries(sale).some(isRefusedJump),
-      { en: 'nobody tried without a pass', zh: '没有人不带通行证来试' },
-    ],
-    [isAlive('redis-main'), { en: 'no redis-main was killed', zh: 'redis-main 没有被杀' }],
-    [isAlive('api'), { en: 'no api was killed', zh: '没有 API 实例被杀' }],
-  ]).map((text) => ofName(voucherName(facts), text));
+  const isKilled = (server: string) => killed.some((kind) => kind.startsWith(`kill ${server}`));
+  const isJumpRefused = jumpTries(sale).some(isRefusedJump);
+  return allOfName(voucherName(facts), [
+    unless(!looks.every(hasPass), { en: 'nobody had to wait', zh: '没有人需要等' }),
+    unless(isJumpRefused, { en: 'nobody tried without a pass', zh: '没有人不带通行证来试' }),
+    unless(isKilled('redis-main'), {
+      en: 'no redis-main was killed',
+      zh: 'redis-main 没有被杀',
+    }),
+    unless(isKilled('api'), { en: 'no api was killed', zh: '没有 API 实例被杀' }),
+  ]);
 }

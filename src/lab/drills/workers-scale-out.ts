@@ -26,8 +26,8 @@ import { type Judged, ofName } from '../stage/result.ts';
 import type { Load, Stage } from '../stage/stage.ts';
 import { endSales } from '../workload/sale.ts';
 import { type Purchase, planPurchases } from '../workload/steady-purchases.ts';
-import { countTexts, textsWhere } from './audited.ts';
 import type { Drill, DrillOptions } from './drill.ts';
+import { allOfName, type Found, noneOf, unless } from './expectations.ts';
 import { type Sale as Bought, judgeUnderFire } from './under-fire.ts';
 
 const rung = 'lua-stream';
@@ -290,36 +290,29 @@ const nameOf = ({ workers }: ScaleStep): Bilingual => ({
 
 function violations(step: ScaleStep): Bilingual[] {
   const { withoutConsumer, waiting, recordedMs, killed } = step;
-  const found = withoutConsumer.map((each) =>
-    ofName({ en: 'no consumer of its own', zh: '没有自己的消费组成员' }, each),
-  );
-  if (recordedMs === null)
-    found.push({
+  return allOfName(nameOf(step), [
+    ...withoutConsumer.map((each) =>
+      ofName({ en: 'no consumer of its own', zh: '没有自己的消费组成员' }, each),
+    ),
+    unless(recordedMs !== null, {
       en: `${waiting} orders that waited were not recorded`,
       zh: `排队的 ${waiting} 个订单没有入库`,
-    });
-  if (killed) found.push(...notTakenOver(killed));
-  return found.map((each) => ofName(nameOf(step), each));
+    }),
+    ...(killed ? notTakenOver(killed) : []),
+  ]);
 }
 
-function notTakenOver({ worker, inHand, claimedMs, recordedByOthers }: KilledWorker): Bilingual[] {
+function notTakenOver({ worker, inHand, claimedMs, recordedByOthers }: KilledWorker): Found[] {
   const left = inHand.flat().filter((id) => !recordedByOthers.has(id)).length;
   return [
-    ...textsWhere([
-      [
-        claimedMs === null,
-        { en: `orders of ${worker} were never claimed`, zh: `${worker} 的订单一直没有人认领` },
-      ],
-    ]),
-    ...countTexts([
-      [
-        left,
-        {
-          en: `orders that ${worker} had were recorded by no other worker`,
-          zh: `${worker} 手里、别的消费者没有入库的订单`,
-        },
-      ],
-    ]),
+    unless(claimedMs !== null, {
+      en: `orders of ${worker} were never claimed`,
+      zh: `${worker} 的订单一直没有人认领`,
+    }),
+    noneOf(left, {
+      en: `orders that ${worker} had were recorded by no other worker`,
+      zh: `${worker} 手里、别的消费者没有入库的订单`,
+    }),
   ];
 }
 
@@ -327,25 +320,19 @@ function notTakenOver({ worker, inHand, claimedMs, recordedByOthers }: KilledWor
 function missingParts(step: ScaleStep): Bilingual[] {
   const { killed, waiting, workers } = step;
   const { worker = '', inHand = [], recordedBefore = 0 } = killed ?? {};
-  const isWithout = inHand.some((orders) => orders.length === 0);
-  return textsWhere([
-    [waiting === 0, { en: 'no order waited', zh: '没有订单排队' }],
-    [workers > 1 && !killed, { en: 'no worker was killed', zh: '没有消费者被杀' }],
-    [
-      isWithout,
-      {
-        en: `${worker} had no order of a shard in hand`,
-        zh: `${worker} 手里没有某个分片的订单`,
-      },
-    ],
-    [
-      recordedBefore > 0,
-      {
-        en: `MySQL had ${recordedBefore} of the orders in hand already`,
-        zh: `手里的订单，MySQL 已经有 ${recordedBefore} 个`,
-      },
-    ],
-  ]).map((text) => ofName(nameOf(step), text));
+  const isOfAll = inHand.every((orders) => orders.length > 0);
+  return allOfName(nameOf(step), [
+    unless(waiting > 0, { en: 'no order waited', zh: '没有订单排队' }),
+    unless(workers === 1 || !!killed, { en: 'no worker was killed', zh: '没有消费者被杀' }),
+    unless(isOfAll, {
+      en: `${worker} had no order of a shard in hand`,
+      zh: `${worker} 手里没有某个分片的订单`,
+    }),
+    unless(recordedBefore === 0, {
+      en: `MySQL had ${recordedBefore} of the orders in hand already`,
+      zh: `手里的订单，MySQL 已经有 ${recordedBefore} 个`,
+    }),
+  ]);
 }
 
 function figuresOf(step: ScaleStep): [string, number][] {
