@@ -18,6 +18,7 @@ import type { RaceName } from '../play/schedules.ts';
 import { sum } from '../stage/counts.ts';
 import { evidenceIn, type Judged, type Table, type Text } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
+import { type Column, inColumns } from '../stage/table.ts';
 import { allRaces } from './demo-plan.ts';
 import type { Drill } from './drill.ts';
 import { drillVerdict } from './expectations.ts';
@@ -199,9 +200,6 @@ export const hopTables = (hops: readonly Hop[]): Table[] =>
 const none = '–';
 const named = (rung: string): string => (isOutsider(rung) ? `${rung} *` : rung);
 
-const counted = ({ accepted, once, twice, never }: Hop): string[] =>
-  [accepted, once, twice, never].map(String);
-
 const hopTable = (hops: readonly Hop[]): Table => ({
   title: {
     en: 'A fault at each hop (* no rung: an outsider)',
@@ -221,27 +219,19 @@ const hopTable = (hops: readonly Hop[]): Table => ({
       zh: '从最后一个故障到全部入库的秒数；– 没有全部入库',
     },
   },
-  head: [
-    ...[
-      { en: 'rung', zh: '方案' },
-      { en: 'hop', zh: '一跳' },
-      { en: 'yes', zh: '受理' },
-    ],
-    ...[
-      { en: 'once', zh: '一次' },
-      { en: 'twice', zh: '两次' },
-      { en: 'never', zh: '没有' },
-    ],
-    ...[
-      { en: 'stuck', zh: '卡住' },
-      { en: 's', zh: '秒' },
-    ],
-  ],
-  rows: hops.map((each) => [
-    ...[named(each.rung), each.hop, ...counted(each), String(each.stuck)],
-    each.seconds?.toFixed(1) ?? none,
-  ]),
+  ...inColumns(hops, hopColumns),
 });
+
+const hopColumns: readonly Column<Hop>[] = [
+  [{ en: 'rung', zh: '方案' }, ({ rung }) => named(rung)],
+  [{ en: 'hop', zh: '一跳' }, ({ hop }) => hop],
+  [{ en: 'yes', zh: '受理' }, ({ accepted }) => accepted],
+  [{ en: 'once', zh: '一次' }, ({ once }) => once],
+  [{ en: 'twice', zh: '两次' }, ({ twice }) => twice],
+  [{ en: 'never', zh: '没有' }, ({ never }) => never],
+  [{ en: 'stuck', zh: '卡住' }, ({ stuck }) => stuck],
+  [{ en: 's', zh: '秒' }, ({ seconds }) => seconds?.toFixed(1) ?? none],
+];
 
 /** A row for each queue and a column for each hop: what became of the order there. */
 function fateTable(hops: readonly Hop[]): Table {
@@ -292,23 +282,14 @@ function notesTable(hops: readonly Hop[]): Table {
     const again = at(redeliveredAt)?.seconds;
     const kept = [fate('queue-restarts'), fate('worker-away'), fate('worker-dies')];
     if (again === undefined || kept.includes(none)) return [];
-    return [
-      [
-        name,
-        ...kept,
-        again !== null && again > 0 ? { en: 'yes', zh: '是' } : { en: 'no', zh: '否' },
-      ],
-    ];
+    const isAgain = again !== null && again > 0;
+    return [[name, ...kept, isAgain ? { en: 'yes', zh: '是' } : { en: 'no', zh: '否' }]];
   });
   const head = [
-    ...[
-      { en: 'in the notes', zh: '笔记里' },
-      { en: 'persistent', zh: '持久化' },
-    ],
-    ...[
-      { en: 'backlog', zh: '堆积' },
-      { en: 'acknowledged', zh: '确认' },
-    ],
+    { en: 'in the notes', zh: '笔记里' },
+    { en: 'persistent', zh: '持久化' },
+    { en: 'backlog', zh: '堆积' },
+    { en: 'acknowledged', zh: '确认' },
     { en: 'redelivered', zh: '重新投递' },
   ];
   return { title: { en: 'As the course notes compare', zh: '照课程笔记的比法' }, head, rows };

@@ -10,6 +10,7 @@ import { restartServer, stopWorkers } from '../faults/process.ts';
 import { cutPower } from '../faults/redis.ts';
 import { type Judged, ofName, type Table } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
+import { type Column, inColumns } from '../stage/table.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
 import {
@@ -203,7 +204,7 @@ export function judgeLosses(loads: readonly PlayedOutages<LossRow>[]): Judged {
       }),
     ),
   );
-  const survived = loads.flatMap(({ seen, facts }) => seen.map((each) => survivalOf(each, facts)));
+  const survived = loads.flatMap(({ seen, facts }) => seen.map((each) => ({ seen: each, facts })));
   return {
     ...judgeOutages(loads, { audits, judged: unclaimed, broken }),
     asClaimed: all
@@ -241,38 +242,32 @@ function hasForgotten({ redis, mysql, ...facts }: Facts): boolean {
   return forgotten.length > 0 && (stock ?? 0) - mysql.stock === forgotten.length;
 }
 
-const survivalOf = (seen: SeenOutage<LossRow>, facts: Facts): readonly string[] => {
-  const { row, tries, calmFrom, brokenAt } = seen;
-  const calm = sentBetween(tries, calmFrom, brokenAt).map(({ latencyMs }) => latencyMs);
-  const unknown = (facts.attempts ?? []).filter(({ outcome }) => outcome === 'unknown').length;
-  return [
-    ...[row.durability, row.loss],
-    ...[acceptedOrders(facts).size, unrecordedOrders(facts).length, unknown].map(String),
-    (withoutSalesMs(seen) / 1_000).toFixed(1),
-    percentiles(calm).p50.toFixed(1),
-  ];
-};
+interface Survival {
+  readonly seen: SeenOutage<LossRow>;
+  readonly facts: Facts;
+}
 
-const survivalTable = (rows: Table['rows']): Table => ({
+const survivalColumns: readonly Column<Survival>[] = [
+  [{ en: 'durability', zh: '持久化' }, ({ seen }) => seen.row.durability],
+  [{ en: 'fault', zh: '故障' }, ({ seen }) => seen.row.loss],
+  [{ en: 'accepted', zh: '受理' }, ({ facts }) => acceptedOrders(facts).size],
+  [{ en: 'lost', zh: '丢失' }, ({ facts }) => unrecordedOrders(facts).length],
+  [
+    { en: 'unknown', zh: '未知' },
+    ({ facts: { attempts = [] } }) => attempts.filter((each) => each.outcome === 'unknown').length,
+  ],
+  [{ en: 'no sale s', zh: '停卖 s' }, ({ seen }) => (withoutSalesMs(seen) / 1_000).toFixed(1)],
+  [{ en: 'calm p50 ms', zh: '平静时 p50 ms' }, ({ seen }) => calmMs(seen).p50.toFixed(1)],
+];
+
+const calmMs = ({ tries, calmFrom, brokenAt }: Timeline) =>
+  percentiles(sentBetween(tries, calmFrom, brokenAt).map(({ latencyMs }) => latencyMs));
+
+const survivalTable = (survived: readonly Survival[]): Table => ({
   title: { en: 'What accepted orders survive', zh: '已受理的订单扛得住什么' },
   legend: {
     lost: { en: 'of the accepted: MySQL never had them', zh: '接受的订单中，MySQL 从来没有的' },
     'no sale s': { en: 'the longest time without a sale', zh: '最长多久没有成交' },
   },
-  head: [
-    ...[
-      { en: 'durability', zh: '持久化' },
-      { en: 'fault', zh: '故障' },
-    ],
-    ...[
-      { en: 'accepted', zh: '受理' },
-      { en: 'lost', zh: '丢失' },
-      { en: 'unknown', zh: '未知' },
-    ],
-    ...[
-      { en: 'no sale s', zh: '停卖 s' },
-      { en: 'calm p50 ms', zh: '平静时 p50 ms' },
-    ],
-  ],
-  rows,
+  ...inColumns(survived, survivalColumns),
 });

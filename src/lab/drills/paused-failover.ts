@@ -11,8 +11,8 @@ import { repair } from '../../service/orders/reconcile/repair.ts';
 import type { Bilingual } from '../../texts/texts.ts';
 import { hasAllOf } from '../environment/replication.ts';
 import { sum } from '../stage/counts.ts';
-import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
+import { type Column, inColumns } from '../stage/table.ts';
 import { changeOnce } from '../workload/sale.ts';
 import { auditAll } from './audited.ts';
 import type { Drill } from './drill.ts';
@@ -56,13 +56,21 @@ export const pausedFailover: Drill = {
     for (const cell of cells) {
       const settings = { ORDER_DURABILITY: cell.durability };
       await stage.serve({ instances: 2, balancer: 'nginx', network: 'sentinel', settings });
-      const title = `${cell.durability}, ${cell.rung}`;
-      const voucherId = await stage.putOnSale({ title, stock, rung: cell.rung });
+      const sale = { title: `${cell.durability}, ${cell.rung}`, stock, rung: cell.rung };
+      const voucherId = await stage.putOnSale(sale);
       failovers.push(await failOver(stage, cell, voucherId).finally(() => stage.lab.heal()));
       facts.push(await stage.facts(voucherId));
     }
     const wrong = { broken: failovers.flatMap(violations), missing: failovers.flatMap(missing) };
-    return { ...judgeAudits(auditAll(facts), wrong), ...tableOf(failovers) };
+    return {
+      ...judgeAudits(auditAll(facts), wrong),
+      figures: {
+        failovers: failovers.length,
+        toldDone: failovers.filter(({ status }) => status === 200).length,
+        soldAfterPause: sum(failovers.map(({ soldAfter }) => soldAfter)),
+      },
+      tables: [{ title, legend, ...inColumns(failovers, columns) }],
+    };
   },
 };
 
@@ -167,26 +175,14 @@ const legend = {
 const yesOrNo = (isSo: boolean): Bilingual =>
   isSo ? { en: 'yes', zh: '是' } : { en: 'NO', zh: '否！' };
 
-function tableOf(failovers: readonly Failover[]): Pick<Judged, 'figures' | 'tables'> {
-  const rows = failovers.map((each) => [
-    ...[each.durability, each.rung, String(each.status), String(each.soldAfter)],
-    ...[each.soldAfter > 0 ? yesOrNo(each.isFound) : '–', yesOrNo(each.isPaused)],
-  ]);
-  const head = [
-    ...[{ en: 'durability', zh: '持久化' }, { en: 'rung', zh: '方案' }, 'PATCH'],
-    ...[
-      { en: 'sold after', zh: '之后卖出' },
-      { en: 'found', zh: '对账发现' },
-    ],
-    { en: 'paused at the end', zh: '最后已暂停' },
-  ];
-  const toldDone = failovers.filter(({ status }) => status === 200).length;
-  return {
-    figures: {
-      failovers: failovers.length,
-      toldDone,
-      soldAfterPause: sum(failovers.map(({ soldAfter }) => soldAfter)),
-    },
-    tables: [{ title, legend, head, rows }],
-  };
-}
+const columns: readonly Column<Failover>[] = [
+  [{ en: 'durability', zh: '持久化' }, ({ durability }) => durability],
+  [{ en: 'rung', zh: '方案' }, ({ rung }) => rung],
+  ['PATCH', ({ status }) => status],
+  [{ en: 'sold after', zh: '之后卖出' }, ({ soldAfter }) => soldAfter],
+  [
+    { en: 'found', zh: '对账发现' },
+    ({ soldAfter, isFound }) => (soldAfter > 0 ? yesOrNo(isFound) : '–'),
+  ],
+  [{ en: 'paused at the end', zh: '最后已暂停' }, ({ isPaused }) => yesOrNo(isPaused)],
+];

@@ -1,7 +1,8 @@
 /** What clients saw in each part of a drill: rows of a table. Pure. */
 import { countBy, sum } from '../stage/counts.ts';
 import type { BuyerAnswer } from '../stage/events.ts';
-import type { Table, Text } from '../stage/result.ts';
+import type { Table, TableCell, Text } from '../stage/result.ts';
+import { type Column, inColumns } from '../stage/table.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import { type PhasedOutage, resumedAfterMs, withoutSalesMs } from './expectations.ts';
 import { isSale, sentBetween } from './try-times.ts';
@@ -55,32 +56,26 @@ export const phasesAround = (rung: string, seen: PhasedOutage): Phase[] => [
 export const phaseTable = (phases: readonly Phase[], by: keyof typeof counted = 'sent'): Table => ({
   title: { en: 'Phases', zh: '各个阶段' },
   legend: { sold: counted[by], ...legend },
-  head: [
-    ...[
-      { en: 'rung', zh: '方案' },
-      { en: 'phase', zh: '阶段' },
-      { en: 'sold', zh: '成交' },
-    ],
-    ...[{ en: 'refused', zh: '拒绝' }, { en: 'away', zh: '锁不可用' }, '?', 'p99 ms'],
-    ...[
-      { en: 'no sale ms', zh: '停卖 ms' },
-      { en: 'back ms', zh: '恢复 ms' },
-    ],
-  ],
-  rows: phases.map((each) => {
-    const { rung, phase, accepted, refusedBecause, unknown, p99Ms } = each;
-    const refused = sum(Object.values(refusedBecause));
-    const away = refusedBecause['lock-service-unavailable'] ?? 0;
-    const { withoutSalesMs = '', resumedAfterMs = '' } = each;
-    return [
-      ...[rung, phase, accepted.toLocaleString('en-US')],
-      { short: refused.toLocaleString('en-US'), full: refusals(refusedBecause) },
-      ...[away, unknown].map((count) => count.toLocaleString('en-US')),
-      ...[p99Ms, withoutSalesMs].map(String),
-      resumedAfterMs === null ? { en: 'never', zh: '没有' } : String(resumedAfterMs),
-    ];
-  }),
+  ...inColumns(phases, columns),
 });
+
+const columns: readonly Column<Phase>[] = [
+  [{ en: 'rung', zh: '方案' }, ({ rung }) => rung],
+  [{ en: 'phase', zh: '阶段' }, ({ phase }) => phase],
+  [{ en: 'sold', zh: '成交' }, ({ accepted }) => grouped(accepted)],
+  [{ en: 'refused', zh: '拒绝' }, ({ refusedBecause }) => refusals(refusedBecause)],
+  [
+    { en: 'away', zh: '锁不可用' },
+    ({ refusedBecause }) => grouped(refusedBecause['lock-service-unavailable'] ?? 0),
+  ],
+  ['?', ({ unknown }) => grouped(unknown)],
+  ['p99 ms', ({ p99Ms }) => p99Ms],
+  [{ en: 'no sale ms', zh: '停卖 ms' }, ({ withoutSalesMs = '' }) => withoutSalesMs],
+  [
+    { en: 'back ms', zh: '恢复 ms' },
+    ({ resumedAfterMs = '' }) => resumedAfterMs ?? { en: 'never', zh: '没有' },
+  ],
+];
 
 const counted = {
   sent: {
@@ -112,7 +107,9 @@ const legend = {
   },
 } as const;
 
-const refusals = (because: Readonly<Record<string, number>>): string =>
-  Object.entries(because)
-    .map(([reason, count]) => `${count.toLocaleString('en-US')} ${reason}`)
-    .join(', ') || '0';
+const grouped = (count: number): string => count.toLocaleString('en-US');
+
+function refusals(because: Readonly<Record<string, number>>): TableCell {
+  const each = Object.entries(because).map(([reason, count]) => `${grouped(count)} ${reason}`);
+  return { short: grouped(sum(Object.values(because))), full: each.join(', ') || '0' };
+}

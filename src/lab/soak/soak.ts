@@ -9,6 +9,7 @@ import type { ServiceShape } from '../environment/servers/service.ts';
 import { countBy } from '../stage/counts.ts';
 import type { Bilingual, Table } from '../stage/result.ts';
 import type { Experiment, Stage } from '../stage/stage.ts';
+import { inColumns } from '../stage/table.ts';
 import { type PlayedFault, playFault } from './play-fault.ts';
 import { claimIdleMs, declaredCells, Steering, targets } from './soak-faults.ts';
 import { SoakSale } from './soak-sale.ts';
@@ -104,16 +105,16 @@ const faultTable = (played: readonly PlayedFault[]): Table => ({
       zh: '为什么不计单元格：故障到来时不是计划的那一刻',
     },
   },
-  head: [
-    ...['', { en: 'fault', zh: '故障' }, 'ms'],
-    ...[
-      { en: 'cells', zh: '单元格' },
-      { en: 'missed because', zh: '错过的原因' },
+  ...inColumns(
+    [...played.entries()],
+    [
+      ['', ([index]) => index + 1],
+      [{ en: 'fault', zh: '故障' }, ([, { text }]) => text],
+      ['ms', ([, { forMs }]) => forMs],
+      [{ en: 'cells', zh: '单元格' }, ([, { cells }]) => cells.join(', ')],
+      [{ en: 'missed because', zh: '错过的原因' }, ([, { missed = '' }]) => missed],
     ],
-  ],
-  rows: played.map(({ text, forMs, cells, missed = '' }, index) => [
-    ...[String(index + 1), text, String(forMs), cells.join(', '), missed],
-  ]),
+  ),
 });
 
 /** @param isGated whether everything must be covered; a short soak cannot do that. */

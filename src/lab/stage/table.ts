@@ -25,6 +25,13 @@ export const tableOf = <Row>(
   textColumns: 1,
   ...layout,
   ...(columns.some(([, , width]) => width) && { widths: columns.map(([, , width = 0]) => width) }),
+  ...inColumns(rows, columns),
+});
+
+export const inColumns = <Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+): Pick<Table, 'head' | 'rows'> => ({
   head: columns.map(([name]) => name),
   rows: rows.map((row) => columns.map(([, cell]) => asCell(cell(row)))),
 });
