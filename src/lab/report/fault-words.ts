@@ -17,23 +17,16 @@ export function faultWords(name: string): FaultWords {
   return { row: server, state: states[verb as keyof typeof states] };
 }
 
-type MarkWords = Readonly<
-  Record<
-    'loadStarted' | 'loadEnded' | 'fault' | 'resumes' | 'runs' | 'ended',
-    (name: string) => string
-  >
->;
-
-const en: MarkWords = {
-  loadStarted: (name) => `▶ load: ${name}`,
-  loadEnded: (name) => `■ the load of ${name} ends`,
-  fault: (name) => `▼ ${name}`,
-  resumes: (server) => `▲ ${server} resumes`,
-  runs: (server) => `▲ ${server} runs again`,
-  ended: (name) => `▲ end of: ${name}`,
+const en = {
+  loadStarted: (name: string) => `▶ load: ${name}`,
+  loadEnded: (name: string) => `■ the load of ${name} ends`,
+  fault: (name: string) => `▼ ${name}`,
+  resumes: (server: string) => `▲ ${server} resumes`,
+  runs: (server: string) => `▲ ${server} runs again`,
+  ended: (name: string) => `▲ end of: ${name}`,
 };
 
-const zh: MarkWords = {
+const zh: typeof en = {
   loadStarted: (name) => `▶ 压测开始：${name}`,
   loadEnded: (name) => `■ 压测结束：${name}`,
   fault: en.fault,
@@ -42,7 +35,7 @@ const zh: MarkWords = {
   ended: (name) => `▲ 结束：${name}`,
 };
 
-const words: Readonly<Record<Language, MarkWords>> = { en, zh };
+const words: Readonly<Record<Language, typeof en>> = { en, zh };
 
 /** `▼ kill redis-main`, and later `▲ redis-main runs again`. */
 export function markText(

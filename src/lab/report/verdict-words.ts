@@ -4,67 +4,41 @@ import { type Language, texts } from '../../texts/texts.ts';
 import type { Result } from '../stage/result.ts';
 import type { LoadCost } from '../stage/seconds.ts';
 
-interface VerdictWords {
-  readonly verdicts: Readonly<Record<Verdict, string>>;
-  readonly asClaimed: string;
-  readonly notAsClaimed: string;
-  readonly notClaimed: (claim: Verdict) => string;
-  /** @param isClaimed the ladder claims that they break */
-  readonly alsoBroken: (names: readonly string[], isClaimed: boolean) => string;
-  readonly ladderClaims: (verdict: Verdict, checks: readonly CheckName[]) => string;
-  readonly instances: (rung: string, instances: number) => string;
-  readonly cluster: string;
-  readonly proofOf: (check: CheckName) => string;
-  readonly raceTitle: (race: string, rung: string, title: string) => string;
-  readonly inMysql: string;
-  readonly ofProof: (userId: string, orderId: string) => string;
-  readonly cases: (count: number) => string;
-  /** After a verdict: how many of the checks that could run came to it. */
-  readonly ofChecks: (count: number, judged: number, skipped: number) => string;
-  readonly notPaused: (pause: string) => string;
-  readonly paused: (pause: string, request: string, ms: number | undefined) => string;
-  readonly refused: (counts: string) => string;
-  readonly faults: (injected: readonly string[]) => string;
-  readonly claimed: (text: string) => string;
-  readonly more: (count: number) => string;
-  readonly verdictIs: (verdict: Verdict) => string;
-  /** What broke is what the ladder claims. */
-  readonly claimedOnly: string;
-  readonly figureHead: readonly [name: string, value: string];
-  readonly measuredBy: (command: string, verdict: Verdict) => string;
-}
-
-const en: VerdictWords = {
+const en = {
   verdicts: texts.en.verdicts,
   asClaimed: 'as claimed',
   notAsClaimed: 'NOT as claimed',
-  notClaimed: (claim) => `✗ claim: ${claim}`,
-  alsoBroken: (names, isClaimed) =>
+  notClaimed: (claim: Verdict) => `✗ claim: ${claim}`,
+  /** @param isClaimed the ladder claims that they break */
+  alsoBroken: (names: readonly string[], isClaimed: boolean) =>
     `also broken${isClaimed ? ', as the ladder claims' : ''}: ${names.join(', ')}`,
-  ladderClaims: (verdict, checks) =>
+  ladderClaims: (verdict: Verdict, checks: readonly CheckName[]) =>
     ` (the ladder claims ${verdict}${checks.map((check) => ` of ${check}`).join(' and')})`,
-  instances: (rung, instances) => `${rung} on ${instances} instance${instances === 1 ? '' : 's'}`,
+  instances: (rung: string, instances: number) =>
+    `${rung} on ${instances} instance${instances === 1 ? '' : 's'}`,
   cluster: ' (Node’s cluster)',
-  proofOf: (check) => `the proof that ${check} is violated:`,
-  raceTitle: (race, rung, title) => `${race} on ${rung}: ${title}`,
+  proofOf: (check: CheckName) => `the proof that ${check} is violated:`,
+  raceTitle: (race: string, rung: string, title: string) => `${race} on ${rung}: ${title}`,
   inMysql: 'in MySQL',
-  ofProof: (userId, orderId) => `user ${userId}, order ${orderId}`,
-  cases: (count) => ` (${count} cases)`,
-  ofChecks: (count, judged, skipped) =>
+  ofProof: (userId: string, orderId: string) => `user ${userId}, order ${orderId}`,
+  cases: (count: number) => ` (${count} cases)`,
+  /** After a verdict: how many of the checks that could run came to it. */
+  ofChecks: (count: number, judged: number, skipped: number) =>
     `: ${count} of the ${judged} checks` +
     (skipped === 0 ? '' : ` that could run (of ${judged + skipped})`),
-  notPaused: (pause) => `pause ${pause}: NO request reached it`,
-  paused: (pause, request, ms) =>
+  notPaused: (pause: string) => `pause ${pause}: NO request reached it`,
+  paused: (pause: string, request: string, ms: number | undefined) =>
     `pause ${pause}: ${request}, ${ms === undefined ? 'to the end' : `${ms} ms`}`,
-  refused: (counts) => `refused: ${counts || 'none'}`,
-  faults: (injected) => `faults: ${injected.join(', ') || 'none'}`,
-  claimed: (text) => `as claimed: ${text}`,
-  more: (count) => `and ${count} more`,
-  verdictIs: (verdict) => `verdict: ${verdict}`,
+  refused: (counts: string) => `refused: ${counts || 'none'}`,
+  faults: (injected: readonly string[]) => `faults: ${injected.join(', ') || 'none'}`,
+  claimed: (text: string) => `as claimed: ${text}`,
+  more: (count: number) => `and ${count} more`,
+  verdictIs: (verdict: Verdict) => `verdict: ${verdict}`,
   claimedOnly: '; what broke is what the ladder claims',
   figureHead: ['figure', 'value'],
-  measuredBy: (command, verdict) => `Measured by \`${command}\`: ${verdict}.`,
+  measuredBy: (command: string, verdict: Verdict) => `Measured by \`${command}\`: ${verdict}.`,
 };
+type VerdictWords = typeof en;
 
 const zh: VerdictWords = {
   verdicts: texts.zh.verdicts,
