@@ -148,7 +148,7 @@ export async function sellThrough(
   });
 }
 
-const awayWords: Readonly<Record<Away, string>> = { stopped: '停止', hung: '暂停', late: '变慢' };
+export const awayInChinese = { stopped: '停止', hung: '暂停', late: '变慢' } as const;
 
 type Claims = Pick<LockLoad, 'rung' | 'partMs' | 'soldAgainWithinMs'>;
 
@@ -156,7 +156,7 @@ export function lockOutage({ servers, away }: OutagePlan, claims: Claims): LockO
   const { rung, partMs, soldAgainWithinMs } = claims;
   const service = lockServiceOf(rung);
   const [some, all] = [servers.length, service.servers.length];
-  const phase = { en: `${some} of ${all} ${away}`, zh: `${some}/${all} 台${awayWords[away]}` };
+  const phase = { en: `${some} of ${all} ${away}`, zh: `${some}/${all} 台${awayInChinese[away]}` };
   const name = { en: `${rung}, ${phase.en}`, zh: `${rung}，${phase.zh}` };
   const noRefusal = {
     en: `no attempt was refused as ${unavailable}`,

@@ -6,6 +6,7 @@
 import type { Facts } from '../../service/audit/facts.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
 import type { StageEvent } from '../stage/events.ts';
+import { refusedIn } from '../stage/seconds.ts';
 import { faultWords } from './fault-words.ts';
 
 /** `ts` and `dur` are microseconds since the first event. */
@@ -179,11 +180,10 @@ function faultSlices(events: readonly StageEvent[], numbers: Numbers): TraceEven
 function secondCounters(events: readonly StageEvent[], numbers: Numbers): TraceEvent[] {
   return events.flatMap((event): TraceEvent[] => {
     if (event.kind !== 'second' || !event.isLoaded) return [];
-    const { accepted, unknown, refusedBecause, beganAt, second } = event;
-    const refused = Object.values(refusedBecause).reduce((sum, count) => sum + count, 0);
+    const { accepted, unknown, beganAt, second } = event;
     const { pid } = numbers.place('the sale', 'answers');
     const ts = numbers.micros(beganAt) + second * 1_000_000;
-    const args = { accepted, refused, unknown };
+    const args = { accepted, refused: refusedIn(event), unknown };
     return [{ ph: 'C', name: 'answers a second', pid, tid: 0, ts, args }];
   });
 }

@@ -5,7 +5,7 @@ import type { ReportAbout, ScoredCell, StageEvent } from '../stage/events.ts';
 import { isAsExpected, type Judged, type Result, type Text } from '../stage/result.ts';
 import type { Experiment } from '../stage/stage.ts';
 import { chromeTrace } from './chrome-trace.ts';
-import { eventsFile, factsFiles, timeStamp, writeFolder } from './folder.ts';
+import { factsFiles, jsonLines, timeStamp, writeFolder } from './folder.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { replayFiles, reportFile } from './replay-files.ts';
 import { resultMarkdown } from './result-text.ts';
@@ -67,19 +67,12 @@ const withEnding = (hint: Text, ending: string): Text =>
  */
 export async function writeReport<Options extends object, Own>(
   runsFolder: string,
-  {
-    name,
-    experiment,
-    options,
-    command: planned,
-    repeat,
-    report,
-    language,
-  }: ExperimentPlan<Options, Own>,
+  plan: ExperimentPlan<Options, Own>,
   plays: readonly ExperimentPlay<Own>[],
   database: Database,
   ending = '',
 ): Promise<Written<Own>> {
+  const { name, experiment, options, command: planned, repeat, report, language } = plan;
   const shown = plays.find(({ result }) => isAsExpected(result) !== 'yes') ?? plays[0];
   if (!shown) throw new RangeError('an experiment is played at least once');
   const { facts, own, hints = [], ...others } = shown.result;
@@ -103,7 +96,7 @@ export async function writeReport<Options extends object, Own>(
     'report.md': resultMarkdown(command, result, result.recorded.loads, language),
     ...ownReport?.files,
     ...replay,
-    ...eventsFile(shown.events),
+    'events.jsonl': jsonLines(shown.events),
     'trace.json': JSON.stringify(chromeTrace(shown.events, facts)),
     ...factsFiles(facts.map((each) => ({ facts: each }))),
   });

@@ -14,7 +14,6 @@ import { html, raw } from 'hono/html';
 import type { Facts } from '../../service/audit/facts.ts';
 import type { HistoryEvent } from '../../service/trace/history.ts';
 import type { Language } from '../../texts/texts.ts';
-import type { StageEvent } from '../stage/events.ts';
 import { colours } from './colours.ts';
 
 export const timeStamp = (): string =>
@@ -89,16 +88,14 @@ export const withoutFacts = <Kind extends WithFacts>({
 
 /** Files by name, for `writeFolder`. */
 export function factsFiles(judged: readonly WithFacts[]): Record<string, unknown> {
-  const events = judged.flatMap(({ facts }) => facts.history ?? []);
   return {
     'facts.json': judged.map(({ facts: { history: _, ...facts } }) => facts),
-    'history.jsonl': events.map((event) => JSON.stringify(event)).join('\n'),
+    'history.jsonl': jsonLines(judged.flatMap(({ facts }) => facts.history ?? [])),
   };
 }
 
-export const eventsFile = (events: readonly StageEvent[]): Record<string, string> => ({
-  'events.jsonl': events.map((event) => JSON.stringify(event)).join('\n'),
-});
+export const jsonLines = (events: readonly object[]): string =>
+  events.map((event) => JSON.stringify(event)).join('\n');
 
 /** The answers to clients and the history, from the newest folder that has this voucher. */
 export function keptFacts(
@@ -134,13 +131,9 @@ function eventsOf(file: string, voucherId: string): HistoryEvent[] {
 
 function folders(root: string): string[] {
   try {
-    const entries = readdirSync(root, { withFileTypes: true }).filter((entry) =>
-      entry.isDirectory(),
-    );
-    return entries
-      .map(({ name }) => name)
-      .sort()
-      .reverse();
+    const entries = readdirSync(root, { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    return names.sort().reverse();
   } catch {
     return [];
   }

@@ -38,12 +38,8 @@ export const ladderRows = (language: Language = 'en'): LadderRow[] =>
  * `breaks a, b under c, d; a under e`, or what it holds. Circumstances that break the same promises
  * stand together.
  */
-export function claimText(
-  { breaks, promises }: LadderRow,
-  between = '; ',
-  language: Language = 'en',
-): string {
-  const { holds, broken } = claims[language];
+function claimText({ breaks, promises }: LadderRow, language: Language): string {
+  const { holds, broken, between } = claims[language];
   if (breaks.length === 0) return holds(promises);
   const checks = new Map<Circumstance, CheckName[]>();
   for (const { under, check } of breaks) checks.set(under, [...(checks.get(under) ?? []), check]);
@@ -68,6 +64,7 @@ const brokenInChinese: Readonly<Record<CheckName, string>> = {
 /** In English by the names that commands take, in Chinese by what they mean. */
 const claims = {
   en: {
+    between: '; ',
     holds: (promises: readonly CheckName[]) => `holds ${promises.join(', ')}`,
     broken: (checks: readonly CheckName[]) => checks.join(', '),
     breaks: (all: BrokenPromises) =>
@@ -77,6 +74,7 @@ const claims = {
       ),
   },
   zh: {
+    between: '。',
     holds: (promises: readonly CheckName[]) =>
       `保证${promises.map((name) => texts.zh.checks[name]).join('、')}`,
     broken: (checks: readonly CheckName[]) =>
@@ -89,8 +87,6 @@ const claims = {
   },
 } as const satisfies Record<Language, unknown>;
 
-const between = { en: '; ', zh: '。' } as const;
-
 /** Chapter by chapter, each rung with its idea and its claim. */
 export function ladderText(language: Language = 'en'): string {
   const rows = ladderRows(language);
@@ -99,7 +95,7 @@ export function ladderText(language: Language = 'en'): string {
     [
       `  ${row.rung}`,
       wrap(`      ${row.idea}`, 79, '      '),
-      wrap(`      ${claimText(row, between[language], language)}`, 79, '      '),
+      wrap(`      ${claimText(row, language)}`, 79, '      '),
     ].join('\n');
   const chapter = (number: Rung['chapter']) => {
     const inChapter = rows.filter((row) => row.chapter === number).map(rung);

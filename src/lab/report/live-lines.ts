@@ -2,7 +2,7 @@
 import type { Language } from '../../texts/texts.ts';
 import type { Reader, StageEvent } from '../stage/events.ts';
 import { textIn } from '../stage/result.ts';
-import type { Mark, Second } from '../stage/seconds.ts';
+import { type Mark, refusedIn, type Second } from '../stage/seconds.ts';
 import { Timeline } from '../stage/timeline.ts';
 import { markText } from './fault-words.ts';
 import { atRight, padded, wrap } from './wrap.ts';
@@ -42,9 +42,8 @@ export const liveLegend = (language: Language): string =>
 export const liveHead = (language: Language): string => line(...heads[language]);
 
 export function secondLine({ second, accepted, refusedBecause, unknown, p99Ms }: Second): string {
-  const refused = Object.values(refusedBecause).reduce((sum, count) => sum + count, 0);
   const p99 = p99Ms === null ? '–' : p99Ms.toFixed(p99Ms < 100 ? 1 : 0);
-  const counts = [accepted, refused].map(String) as [string, string];
+  const counts = [accepted, refusedIn({ refusedBecause })].map(String) as [string, string];
   return line(String(second), ...counts, topReasons(refusedBecause), String(unknown), p99);
 }
 

@@ -43,15 +43,8 @@ export async function describeMachine(used: Database): Promise<Machine> {
 const numberIn = (text = ''): string => /\d+\.\d+\.\d+/.exec(text)?.[0] ?? text;
 
 /** In one line, with the versions as numbers. */
-export function machineLine({
-  cores,
-  memory,
-  kernel,
-  node,
-  redis,
-  database,
-  nginx,
-}: Machine): string {
+export function machineLine(machine: Machine): string {
+  const { cores, memory, kernel, node, redis, database, nginx } = machine;
   const name = database?.includes('MariaDB') ? 'MariaDB' : 'MySQL';
   const versions = [`Node ${numberIn(node)}`, `Redis ${numberIn(redis)}`];
   const others = [`${name} ${numberIn(database)}`, `nginx ${numberIn(nginx)}`];
@@ -66,11 +59,9 @@ export interface MeasuredRun {
   readonly servers: string;
 }
 
-export const measuredRun = ({
-  command,
-  time,
-  machine,
-}: Omit<MeasuredRun, 'servers'>): MeasuredRun => ({
+type Measured = Omit<MeasuredRun, 'servers'>;
+
+export const measuredRun = ({ command, time, machine }: Measured): MeasuredRun => ({
   command,
   time,
   machine,

@@ -10,7 +10,7 @@ import { evidenceIn } from '../stage/result.ts';
 import { cellText } from '../stage/table.ts';
 import { colours } from './colours.ts';
 import { headlineTable } from './demo-lines.ts';
-import { costTable, serialBlocks } from './run-tables.ts';
+import { costTable, mark, serialBlocks } from './run-tables.ts';
 import { auditLines, claimSentence, proofLines } from './sentences.ts';
 import { blocksText, tableText } from './table.ts';
 import { verdictWords } from './verdict-words.ts';
@@ -170,7 +170,6 @@ function countSentence(
 
 const anchor = ({ result }: Run): string =>
   `${result.rung}-${result.instances}-${result.balancer}-${result.retries}`;
-const mark = (asClaimed: boolean): string => (asClaimed ? '✓' : '✗');
 
 /** What the ladder claims is expected, also a violation. */
 const classOf = ({ verdict, asClaimed }: Pick<RaceResult, 'verdict' | 'asClaimed'>): string => {

@@ -79,13 +79,7 @@ function dataFiles(report: Report, language: Language): Record<string, unknown> 
   const { command, time, machine, planned, runs, serial, orders, races } = report;
   return {
     'report.md': markdownReport(report, language),
-    'tables.txt': blocksText(
-      demoTables(
-        runs.map(({ result }) => result),
-        serial.map(({ result }) => result),
-      ),
-      language,
-    ),
+    'tables.txt': tablesOf(report, language),
     'report.json': {
       command,
       time,
@@ -100,23 +94,19 @@ function dataFiles(report: Report, language: Language): Record<string, unknown> 
   };
 }
 
+const resultOf = ({ result }: Run) => result;
+
+const tablesOf = ({ runs, serial }: Report, language: Language): string =>
+  blocksText(demoTables(runs.map(resultOf), serial.map(resultOf)), language);
+
 function markdownReport(report: Report, language: Language): string {
   const say = reportWords[language];
-  const { command, time, machine, runs, serial, orders, races } = report;
-  const results = runs.map(({ result }) => result);
+  const { command, time, machine, runs, orders, races } = report;
   const list = Object.entries(machine).map(([name, value]) => `- ${name}: ${value}`);
   return [
     `# Lockstep, ${time}`,
     `\`${command}\``,
-    fenced(
-      blocksText(
-        demoTables(
-          results,
-          serial.map(({ result }) => result),
-        ),
-        language,
-      ),
-    ),
+    fenced(tablesOf(report, language)),
     ...runs.map((run) => runChapter(run, language)),
     ...(orders.length > 0
       ? [`## ${say.orders}`, fenced(orders.map((each) => ordersLine(each, language)).join('\n'))]

@@ -18,15 +18,9 @@ import type { ScoredCell } from '../stage/events.ts';
 import { type Bilingual, evidenceIn } from '../stage/result.ts';
 import type { Machine } from './machine.ts';
 
-/** A command that played cells, and when. */
-export interface ScoreboardRun {
-  readonly command: string;
-  readonly time: string;
-}
-
 /** What was played on one machine, by these commands. */
 export interface Scoreboard {
-  readonly runs: readonly ScoreboardRun[];
+  readonly runs: readonly { readonly command: string; readonly time: string }[];
   readonly machine: Machine;
   readonly cells: readonly Cell[];
 }

@@ -3,8 +3,10 @@
  * report with a sentence for each cell.
  */
 import type { Language } from '../../texts/texts.ts';
+import { awayInChinese } from '../drills/lock-outages.ts';
 import { agreement, type Cell } from '../scoreboard/cell.ts';
 import {
+  faultNames,
   faultText,
   type OutageFault,
   outageFaults,
@@ -110,7 +112,6 @@ const outageTable = (
     { legend, textColumns: outageFaults.length + 2 },
   );
 
-const awayInChinese = { stopped: '停止', hung: '暂停', late: '变慢' } as const;
 const headOf = ({ name, count, away }: OutageFault): Bilingual => ({
   en: name.replace('-', ' '),
   zh: `${count} 台${awayInChinese[away]}`,
@@ -136,9 +137,7 @@ export const scoreboardMarkdown = (board: Scoreboard, language: Language = 'en')
   [
     scoreboardTables(board, language),
     `### ${markdownWords[language].cells}`,
-    ...[...safetyFaults, ...outageFaults.map(({ name }) => name)].flatMap((fault) =>
-      faultDetails(fault, board.cells, language),
-    ),
+    ...faultNames.flatMap((fault) => faultDetails(fault, board.cells, language)),
   ].join('\n\n');
 
 const markdownWords = {

@@ -55,12 +55,6 @@ export const faultNames: readonly string[] = [
   ...outageFaults.map(({ name }) => name),
 ];
 
-/** undefined where the rung has too few servers. */
-export const outagePlanOf = (
-  rung: RungName,
-  { count, away }: OutageFault,
-): OutagePlan | undefined => outagesOf(lockServiceOf(rung), away, 0)[count - 1];
-
 const outageTexts = {
   en: {
     late: 'every request to 1 of the lock servers arrives 1.5 s late for a while, also when its sender has given up',
@@ -131,7 +125,7 @@ const outagesFor = (
 ): PlannedSale['outages'] =>
   outageFaults
     .filter(({ name, away }) => faults.includes(name) && networkOfOutage(away) === network)
-    .flatMap((fault) => {
-      const plan = outagePlanOf(rung, fault);
-      return plan === undefined ? [] : [{ fault: fault.name, plan }];
+    .flatMap(({ name: fault, count, away }) => {
+      const plan = outagesOf(lockServiceOf(rung), away, 0)[count - 1];
+      return plan ? [{ fault, plan }] : []; // The rung may have too few servers.
     });

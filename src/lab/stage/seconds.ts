@@ -58,7 +58,8 @@ export interface Span {
   readonly toMs: number;
 }
 
-export const refusedIn = ({ refusedBecause }: Second): number => sum(Object.values(refusedBecause));
+export const refusedIn = ({ refusedBecause }: Pick<Second, 'refusedBecause'>): number =>
+  sum(Object.values(refusedBecause));
 
 export const secondOf = (ms: number): number => Math.floor(ms / 1_000);
 
