@@ -22,7 +22,7 @@ import {
 } from './audited.ts';
 import {
   answeredAt,
-  firstAfterMs,
+  inOrder,
   isSale,
   longestGapBetweenMs,
   msBetween,
@@ -150,11 +150,11 @@ export interface PlayedOutages<Row extends ExpectedOutage = ExpectedOutage> {
 }
 
 /** What its phases are made of: those of a race in a drill, too. */
-export interface PhasedOutage
-  extends Pick<
-    Timeline,
-    'calmFrom' | 'brokenAt' | 'downFrom' | 'downUntil' | 'mendedAt' | 'until' | 'tries'
-  > {
+export type OutageTimes = Pick<
+  Timeline,
+  'calmFrom' | 'brokenAt' | 'downFrom' | 'downUntil' | 'mendedAt' | 'until' | 'tries'
+>;
+export interface PhasedOutage extends OutageTimes {
   readonly row: Pick<ExpectedOutage, 'name' | 'phase'>;
 }
 
@@ -174,20 +174,16 @@ export const looksThatSay = ({ looks }: Timeline, sign: string): number =>
  * By the times at which they were sent: a sale that was under way may be answered late, after its
  * release was sent to a stopped server. Also from the last sale to the end.
  */
-export function withoutSalesMs({ tries, calmFrom, until }: Omit<PhasedOutage, 'row'>): number {
+export function withoutSalesMs({ tries, calmFrom, until }: OutageTimes): number {
   const sales = sentBetween(tries, calmFrom, until).filter(isSale);
   return longestGapBetweenMs(sales.map(sentAt), calmFrom, until);
 }
 
 /** From the mending to the first sale that was sent after it; null without one. */
-export function resumedAfterMs({
-  tries,
-  mendedAt,
-  until,
-}: Omit<PhasedOutage, 'row'>): number | null {
+export function resumedAfterMs({ tries, mendedAt, until }: OutageTimes): number | null {
   const sales = sentBetween(tries, mendedAt, until).filter(isSale).map(answeredAt);
-  const answered = sales.filter((at) => at < until);
-  return firstAfterMs(answered, mendedAt);
+  const [first = null] = inOrder(sales.filter((at) => at < until));
+  return afterMs(mendedAt, first);
 }
 
 const afterMs = (since: bigint, at: bigint | null): number | null =>

@@ -65,10 +65,10 @@ export const stopMasters: Drill = {
   },
   takesMinutes: 1,
   async play(stage, { seed, minutes }) {
-    const targets = rungs.map((rung) => {
-      const plans = outagesOf(lockServiceOf(rung), 'stopped', seed);
-      return { rung, plans };
-    });
+    const targets = rungs.map((rung) => ({
+      rung,
+      plans: outagesOf(lockServiceOf(rung), 'stopped', seed),
+    }));
     const outages = targets.flatMap(({ plans }) => plans).length;
     const partMs = (minutes * 60_000) / (outages * partsOfOutage);
     await stage.serve(defaultShape);

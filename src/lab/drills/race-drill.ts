@@ -30,7 +30,7 @@ import { type Bilingual, evidenceIn, type Judged, joinedTexts, ofName } from '..
 import type { Stage } from '../stage/stage.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import type { Drill } from './drill.ts';
-import { allOfName, drillVerdict, type Found, type PhasedOutage, unless } from './expectations.ts';
+import { allOfName, drillVerdict, type Found, type OutageTimes, unless } from './expectations.ts';
 import { phasesAround, phaseTable } from './phases.ts';
 import { hasSaleSince, isSale, now, sentBetween } from './try-times.ts';
 
@@ -111,7 +111,7 @@ async function playUnderLoad(
 ): Promise<NamedPlay> {
   const { race, rung, phase = race, refusesWrite = false } = play;
   const faultsBefore = stage.injected.length;
-  let load: RaceLoad | undefined;
+  let load: OutageTimes | undefined;
   const surroundings: RaceUnderLoad = {
     moreStock: loadUsers,
     addressOf,
@@ -153,13 +153,6 @@ function judge(plays: readonly NamedPlay[]): Judged {
   };
 }
 
-/**
- * The load beside a race: other users buy the same voucher through nginx at a steady rate, each
- * with one request, before the race, while it is played, and after it. The times are nanoseconds of
- * the clock of the tries.
- */
-export type RaceLoad = Omit<PhasedOutage, 'row'>;
-
 const perSecond = 30;
 const secondsMax = 60;
 /**
@@ -170,14 +163,18 @@ const clients = 8;
 const loadUsers = perSecond * secondsMax;
 const waitForSaleMs = 10_000;
 
-/** @param calmMs how long the load goes on before and after the race. */
+/**
+ * Other users buy the same voucher through nginx at a steady rate, each with one request, before
+ * the race, while it is played, and after it.
+ * @param calmMs how long the load goes on before and after the race.
+ */
 async function loadAround(
   stage: Stage,
   rung: string,
   voucherId: string,
   calmMs: number,
   play: () => Promise<void>,
-): Promise<RaceLoad> {
+): Promise<OutageTimes> {
   const purchases = onePurchaseEach(voucherId, 'load', loadUsers, firstLoadUser);
   const load = { name: rung, purchases, perSecond, clients, repeats: false } as const;
   return stage.during(load, async (tries) => {
@@ -200,12 +197,12 @@ async function untilSold(stage: Stage, tries: readonly Try[], since: bigint): Pr
   return now();
 }
 
-const salesAfter = ({ tries, mendedAt, until }: RaceLoad): Try[] =>
+const salesAfter = ({ tries, mendedAt, until }: OutageTimes): Try[] =>
   sentBetween(tries, mendedAt, until).filter(isSale);
 
 export interface PlayUnderLoad {
   readonly played: PlayedRace;
-  readonly load: RaceLoad;
+  readonly load: OutageTimes;
   /** How many faults were injected. */
   readonly faults: number;
   /** MySQL must have refused the write of the owner that came too late. */

@@ -29,7 +29,7 @@ export const salesSince = <T extends Attempt>(tries: readonly T[], since: bigint
 export const hasSaleSince = (tries: readonly Attempt[], since: bigint): boolean =>
   salesSince(tries, since).length > 0;
 
-const inOrder = (moments: readonly bigint[]): bigint[] =>
+export const inOrder = (moments: readonly bigint[]): bigint[] =>
   moments.toSorted((one, other) => (one < other ? -1 : 1));
 
 /** Whole milliseconds. */
@@ -40,10 +40,4 @@ export const msBetween = (from: bigint, to: bigint): number =>
 export function longestGapBetweenMs(moments: readonly bigint[], from: bigint, to: bigint): number {
   const all = [from, ...inOrder(moments), to];
   return Math.max(...all.slice(1).map((at, index) => msBetween(all[index] ?? at, at)));
-}
-
-/** From `since` to the first of these moments that is not earlier; null without one. */
-export function firstAfterMs(moments: readonly bigint[], since: bigint): number | null {
-  const first = inOrder(moments).find((at) => at >= since);
-  return first === undefined ? null : msBetween(since, first);
 }
