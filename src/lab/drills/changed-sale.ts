@@ -19,7 +19,6 @@ import { type Drill, repeatedSales } from './drill.ts';
 import { allOfName, noneOf, unless } from './expectations.ts';
 import { answeredAt, isSale, now, sentAt } from './try-times.ts';
 import {
-  allOf,
   boughtOf,
   judgeUnderFire,
   killsInTurn,
@@ -198,7 +197,7 @@ export function judgeChangedSale(sales: readonly ChangedSale[]): Judged {
   };
   const wrong = { broken: sales.flatMap(wrongChanges), missing: sales.flatMap(missing) };
   return {
-    ...judgeUnderFire(allOf(sales), { ...wrong, figures, alsoExpected: ['sale-paused'] }),
+    ...judgeUnderFire(sales, { ...wrong, figures, alsoExpected: ['sale-paused'] }),
     faults: { kill: count(({ kills, cuts }) => kills + cuts) },
   };
 }

@@ -11,7 +11,7 @@ import { deploymentLimits, flood, floodRequests } from '../workload/flood.ts';
 import { onePurchaseEach } from '../workload/steady-purchases.ts';
 import type { Drill } from './drill.ts';
 import { type Found, noneOf, unless } from './expectations.ts';
-import { allOf, boughtOf, judgeUnderFire, type Sale, shapeUnderFire } from './under-fire.ts';
+import { boughtOf, judgeUnderFire, type Sale, shapeUnderFire } from './under-fire.ts';
 
 const rung = 'lua-stream';
 /** Below the limit of an address: all buyers of a drill have the same one. */
@@ -88,7 +88,7 @@ export function judgeFlood({ floods, ...sale }: FloodedSale): Judged {
   const broken = [
     noneOf(figures.floodFailed, { en: 'requests of the flood failed', zh: '涌进来的请求里失败的' }),
   ];
-  return judgeUnderFire(allOf([sale]), { broken, missing: floods.flatMap(missing), figures });
+  return judgeUnderFire([sale], { broken, missing: floods.flatMap(missing), figures });
 }
 
 /** Fewer than the limit lets through in a second would be no flood. */

@@ -24,7 +24,6 @@ import { type Drill, repeatedSales } from './drill.ts';
 import { type Found, noneOf, unless } from './expectations.ts';
 import { answeredAt, hasSaleSince } from './try-times.ts';
 import {
-  allOf,
   boughtOf,
   judgeUnderFire,
   killsInTurn,
@@ -147,7 +146,7 @@ export function judgeHotVoucher(sales: readonly HotSale[]): Judged {
     }),
   ];
   return {
-    ...judgeUnderFire(allOf(sales), { broken, missing: missing(sales), figures }),
+    ...judgeUnderFire(sales, { broken, missing: missing(sales), figures }),
     faults: { 'kill instance': sum(sales.map(({ kills }) => kills)) },
   };
 }

@@ -116,5 +116,5 @@ export function judgeKillStorm(sale: Sale<readonly Facts[]>, kinds: readonly str
   const all = roles.flatMap((role) => verbs.map((verb) => `${verb} ${role}`));
   const missed = all.filter((kind) => !kinds.includes(kind));
   const missing = missed.map(thereWasNo);
-  return { ...judgeUnderFire(sale, { missing }), faults: countBy(kinds) };
+  return { ...judgeUnderFire([sale], { missing }), faults: countBy(kinds) };
 }

@@ -12,7 +12,7 @@ import { defaultShape, type Lab } from '../environment/lab.ts';
 import { lockKeys, locksNow } from '../environment/locks-now.ts';
 import { type FaultName, faultOn } from '../faults/faults.ts';
 import { sum } from '../stage/counts.ts';
-import type { Bilingual } from '../stage/result.ts';
+import { type Bilingual, joinedTexts } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import {
   type AuditedFinding,
@@ -252,27 +252,24 @@ export function judgedFindings(audited: SaleAudit): AuditedFinding[] {
 /** Of each rung: with how many servers away it sold on, and how soon it was back. */
 export function conclusionsOf(outages: readonly SeenOutage<LockOutage>[]): Bilingual[] {
   return [...Map.groupBy(outages, ({ row }) => row.rung)].map(([rung, own]) => {
-    const told = (isSelling: boolean) =>
-      own
-        .filter((each) => countSales(meanwhile(each)) > 0 === isSelling)
-        .map(({ row }) => row.phase);
+    const sold = phasesIn(own.filter(hasSold));
+    const not = phasesIn(own.filter((each) => !hasSold(each)));
     const back = own.map(resumedAfterMs);
-    const ms = back.includes(null) ? null : Math.max(0, ...back.map(Number));
-    const [sold, not] = [told(true), told(false)];
-    return {
-      en: `${rung} ${[
-        ...(sold.length > 0 ? [`sold on with ${inEnglish(sold)}`] : []),
-        ...(not.length > 0 ? [`sold nothing with ${inEnglish(not)}`] : []),
-        ms === null ? 'it did not sell again after each of them' : `it sold again within ${ms} ms`,
-      ].join('; ')}.`,
-      zh: `${rung}：${[
-        ...(sold.length > 0 ? [`${inChinese(sold)} 时继续成交`] : []),
-        ...(not.length > 0 ? [`${inChinese(not)} 时没有成交`] : []),
-        ms === null ? '之后没有全部恢复' : `修复后 ${ms} ms 内恢复成交`,
-      ].join('；')}。`,
-    };
+    const ms = Math.max(0, ...back.map(Number));
+    const { en, zh } = joinedTexts([
+      ...(sold.en ? [{ en: `sold on with ${sold.en}`, zh: `${sold.zh} 时继续成交` }] : []),
+      ...(not.en ? [{ en: `sold nothing with ${not.en}`, zh: `${not.zh} 时没有成交` }] : []),
+      back.includes(null)
+        ? { en: 'it did not sell again after each of them', zh: '之后没有全部恢复' }
+        : { en: `it sold again within ${ms} ms`, zh: `修复后 ${ms} ms 内恢复成交` },
+    ]);
+    return { en: `${rung} ${en}.`, zh: `${rung}：${zh}。` };
   });
 }
 
-const inEnglish = (phases: readonly Bilingual[]) => phases.map(({ en }) => en).join(', ');
-const inChinese = (phases: readonly Bilingual[]) => phases.map(({ zh }) => zh).join('、');
+const hasSold = (outage: SeenOutage): boolean => countSales(meanwhile(outage)) > 0;
+
+const phasesIn = (outages: readonly SeenOutage<LockOutage>[]): Bilingual => ({
+  en: outages.map(({ row }) => row.phase.en).join(', '),
+  zh: outages.map(({ row }) => row.phase.zh).join('、'),
+});

@@ -103,7 +103,7 @@ export async function underFire<T>(
 export interface Sale<Of = Facts> {
   readonly purchases: readonly Purchase[];
   readonly tries: readonly Try[];
-  /** With the tries as attempts. */
+  /** With the tries as attempts; of one voucher, or of each. */
   readonly facts: Of;
 }
 
@@ -116,13 +116,6 @@ export async function boughtOf(
   const facts = await stage.facts(voucherId);
   return { purchases, facts, tries: stage.triesOf(voucherId) };
 }
-
-/** Of many vouchers. */
-export const allOf = (sales: readonly Sale[]): Sale<Facts[]> => ({
-  purchases: sales.flatMap(({ purchases }) => purchases),
-  tries: sales.flatMap(({ tries }) => tries),
-  facts: sales.map(({ facts }) => facts),
-});
 
 const expected: readonly string[] = ['sold-out', 'already-ordered', 'not-ready'];
 
@@ -173,10 +166,18 @@ interface JudgedBy extends Partial<Pick<Reasons, 'broken' | 'missing'>> {
   readonly figures?: Readonly<Record<string, number>>;
 }
 
-/** Every sale under fire, with what else is wrong with this one. */
-export function judgeUnderFire(sale: Sale<readonly Facts[]>, by: JudgedBy): Judged {
-  const { broken = [], missing = [], audits = auditAll(sale.facts), alsoExpected } = by;
-  const storm = stormFigures(sale, alsoExpected);
+/** Every sale under fire, with what else is wrong with these. */
+export function judgeUnderFire(
+  sales: readonly Sale<Facts | readonly Facts[]>[],
+  by: JudgedBy,
+): Judged {
+  const all = {
+    purchases: sales.flatMap(({ purchases }) => purchases),
+    tries: sales.flatMap(({ tries }) => tries),
+    facts: sales.flatMap(({ facts }) => facts),
+  };
+  const { broken = [], missing = [], audits = auditAll(all.facts), alsoExpected } = by;
+  const storm = stormFigures(all, alsoExpected);
   const verdicts = audits.map(({ audit }) => audit.verdict);
   return {
     ...drillVerdict(verdicts, {

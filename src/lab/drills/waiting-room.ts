@@ -15,7 +15,6 @@ import { type Drill, repeatedSales } from './drill.ts';
 import { allOfName, noneOf, unless } from './expectations.ts';
 import { isSale, now, sentAt } from './try-times.ts';
 import {
-  allOf,
   boughtOf,
   judgeUnderFire,
   killsInTurn,
@@ -154,7 +153,7 @@ export function judgeWaitingRoom(sales: readonly WaitedSale[]): Judged {
   ];
   const wrong = { broken, missing: sales.flatMap(missing) };
   return {
-    ...judgeUnderFire(allOf(own), { ...wrong, figures, alsoExpected: ['pass-required'] }),
+    ...judgeUnderFire(own, { ...wrong, figures, alsoExpected: ['pass-required'] }),
     faults: countBy(sales.flatMap(({ killed }) => killed)),
   };
 }

@@ -269,17 +269,10 @@ export interface ScaleStep extends Bought<readonly Facts[]> {
 }
 
 export function judgeScaleOut(steps: readonly ScaleStep[]): Judged {
-  const all = <T>(of: (step: ScaleStep) => readonly T[]): T[] => steps.flatMap(of);
-  const { figures, ...judged } = judgeUnderFire(
-    {
-      purchases: all(({ purchases }) => purchases),
-      tries: all(({ tries }) => tries),
-      facts: all(({ facts }) => facts),
-    },
-    { broken: all(violations), missing: all(missingParts) },
-  );
+  const wrong = { broken: steps.flatMap(violations), missing: steps.flatMap(missingParts) };
+  const { figures, ...judged } = judgeUnderFire(steps, wrong);
   const { accepted = 0, recorded = 0, lost = 0, usersWithTwoOrders = 0 } = figures;
-  const own = Object.fromEntries(all(figuresOf));
+  const own = Object.fromEntries(steps.flatMap(figuresOf));
   return { ...judged, figures: { ...own, accepted, recorded, lost, usersWithTwoOrders } };
 }
 

@@ -52,7 +52,7 @@ export const soak: Experiment<SoakOptions> = {
     const cells = played.map((each) => each.cells);
     const coverage = coverageOf(declaredCells, cells);
     const bought = { purchases: sale.purchases, tries: stage.tries, facts };
-    const judged = judgeUnderFire(bought, { audits, missing: soakGaps(coverage, isGated) });
+    const judged = judgeUnderFire([bought], { audits, missing: soakGaps(coverage, isGated) });
     const violations = countViolations(audits.flatMap(findingsOf));
     return {
       ...judged,
