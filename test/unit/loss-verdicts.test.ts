@@ -15,7 +15,7 @@ import type { Timeline } from '../../src/lab/drills/expectations.ts';
 import { flush, judgeFlush } from '../../src/lab/drills/flush-during-rush.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
 import { tableMarkdown } from '../../src/lab/report/table.ts';
-import { cellText } from '../../src/lab/stage/table.ts';
+import { rowTexts } from '../../src/lab/stage/table.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { Durability } from '../../src/service/config.ts';
 import type { Verdict } from '../../src/service/domain.ts';
@@ -239,8 +239,7 @@ const hopsOf = (rung: string): Hop[] => [
 test('compares the five queues of the notes by what was measured', () => {
   const tables = hopTables(compared.flatMap(hopsOf));
   expect(tables.map(({ rows }) => rows.length)).toEqual([20, 5, 5]);
-  const inEnglish = tables[2]?.rows.map((row) => row.map((cell) => cellText('en', cell)));
-  expect(inEnglish).toEqual([
+  expect(rowTexts('en', tables[2]?.rows ?? [])).toEqual([
     ['List', 'kept', 'kept', 'lost', 'no'],
     ['PubSub', 'lost', 'lost', 'lost', 'no'],
     ['Stream', 'kept', 'lost', 'lost', 'no'],

@@ -21,8 +21,7 @@ import {
   workerCheckpoints,
 } from '../../src/lab/soak/soak-faults.ts';
 import { SoakSale, shortStock } from '../../src/lab/soak/soak-sale.ts';
-import type { TableCell } from '../../src/lab/stage/result.ts';
-import { cellText } from '../../src/lab/stage/table.ts';
+import { rowTexts } from '../../src/lab/stage/table.ts';
 import type { Purchase } from '../../src/lab/workload/steady-purchases.ts';
 
 /** The next faults; `sees` says which cells of each are reached. */
@@ -99,8 +98,6 @@ describe('the steering', () => {
   });
 });
 
-const english = (cell: TableCell): string => cellText('en', cell);
-
 describe('the coverage', () => {
   const full = coverageOf(
     ['a', 'b', 'c'],
@@ -131,22 +128,18 @@ describe('the coverage', () => {
 
   test('its table says what its short words mean', () => {
     const { legend = {}, head, rows } = coverageTable(full);
-    const words = [...head, ...rows.map(([name = '']) => name)].map(english);
+    const words = rowTexts('en', [head, ...rows.map(([name = '']) => [name])]).flat();
     expect(Object.keys(legend)).toEqual(['cells', 'new per tenth', 'the tail']);
     expect(words).toEqual(expect.arrayContaining(Object.keys(legend)));
   });
 
   test('its table names what was not seen', () => {
-    expect(
-      coverageTable(full)
-        .rows.slice(0, 2)
-        .map((row) => row.map(english)),
-    ).toEqual([
+    expect(rowTexts('en', coverageTable(full).rows).slice(0, 2)).toEqual([
       ['seen', '3 of 3'],
       ['the last new one', 'at fault 2 of 8'],
     ]);
     const rows = coverageTable(coverageOf(['a', 'b'], [['a']])).rows;
-    expect(rows.at(-1)?.map(english)).toEqual(['not seen', 'b']);
+    expect(rowTexts('en', rows).at(-1)).toEqual(['not seen', 'b']);
     const text = resultText({
       ...{ verdict: 'held', reasons: [], figures: {}, faults: {} },
       tables: [coverageTable(coverageOf(declaredCells, []))],

@@ -10,7 +10,7 @@ import { textIn } from '../../src/lab/stage/result.ts';
 import { tellSeconds } from '../../src/lab/stage/runner.ts';
 import { spansOf } from '../../src/lab/stage/seconds.ts';
 import { Stage } from '../../src/lab/stage/stage.ts';
-import { cellText } from '../../src/lab/stage/table.ts';
+import { rowTexts } from '../../src/lab/stage/table.ts';
 import { Timeline } from '../../src/lab/stage/timeline.ts';
 import { languages } from '../../src/texts/texts.ts';
 import { recorderOf } from './recorder.ts';
@@ -125,10 +125,9 @@ test('each fault has a row for each load that it met: what it cost, and when it 
   at(4_000).loadEnded('lua-stream');
   at(5_000).faultStarted('kill nginx'); // It met nobody.
   const { head = [], rows = [], legend = {} } = faultTable(timeline) ?? {};
-  const cells = rows.map((row) => row.map((cell) => cellText('en', cell)));
   const names = head.map((name) => textIn('en', name));
   expect(names).toEqual(['fault', 'load', 'from s', 'to s', 'sold', 'refused', '?', 'back ms']);
-  expect(cells).toEqual([
+  expect(rowTexts('en', rows)).toEqual([
     ['stop redis-2', 'redlock', '1.0', '3.0', '0', '1', '1', '250'],
     ['stop redis-2', 'lua-stream', '1.0', '3.0', '1', '0', '0', '–'],
   ]);

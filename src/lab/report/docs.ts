@@ -14,8 +14,8 @@ import { type DrillName, drillNames, drills } from '../drills/drills.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import { rungsWithOrders } from '../play/set-up.ts';
 import { outageFaults, safetyFaults } from '../scoreboard/columns.ts';
-import { type Result, type Table, textIn } from '../stage/result.ts';
-import { cellText } from '../stage/table.ts';
+import { type Result, textIn } from '../stage/result.ts';
+import { rowTexts } from '../stage/table.ts';
 import { apiMarkdown } from './api-markdown.ts';
 import { headlineTable } from './demo-lines.ts';
 import {
@@ -149,13 +149,11 @@ function mutantPart(runsFolder: string): Parts {
   const { tables = [] } = file === null ? {} : (JSON.parse(file) as Result);
   const whole = tables.find(({ isWide }) => isWide);
   if (!whole) return {};
-  const rows = inEnglish(whole.rows).map(([mutant, ...cells]) => [`\`${mutant}\``, ...cells]);
-  const shown = [...inEnglish([whole.head]), ...rows].map((cells) => cells.slice(0, 6)); // No ids.
+  const [head = [], ...rows] = rowTexts('en', [whole.head, ...whole.rows]);
+  const named = rows.map(([mutant, ...cells]) => [`\`${mutant}\``, ...cells]);
+  const shown = [head, ...named].map((cells) => cells.slice(0, 6)); // No ids.
   return { mutants: markdownTable(shown) };
 }
-
-const inEnglish = (rows: Table['rows']): string[][] =>
-  rows.map((row) => row.map((cell) => cellText('en', cell)));
 
 /** The newest run of all rungs, and its table: rung, an order that breaks it, orders, how many. */
 function wholeOrders(runsFolder: string) {
@@ -165,7 +163,7 @@ function wholeOrders(runsFolder: string) {
   const whole = runs.findLast(({ figures }) => figures['rungs'] === rungsWithOrders.length);
   const [table] = whole?.tables ?? [];
   if (!whole || !table) return null;
-  const [head = [], ...rows] = inEnglish([table.head, ...table.rows]);
+  const [head = [], ...rows] = rowTexts('en', [table.head, ...table.rows]);
   return { ...whole, head, rows };
 }
 

@@ -7,7 +7,7 @@ import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { OrdersOfRung } from '../play/all-orders.ts';
 import type { PlayedRace, RaceResult } from '../play/race-verdict.ts';
 import { evidenceIn } from '../stage/result.ts';
-import { cellText } from '../stage/table.ts';
+import { rowTexts } from '../stage/table.ts';
 import { colours } from './colours.ts';
 import { headlineTable } from './demo-lines.ts';
 import { costTable, mark, serialBlocks } from './run-tables.ts';
@@ -128,11 +128,9 @@ ${runs.map((run) => runEvidence(run, language))}
 function headline(results: readonly RunResult[], language: Language) {
   const table = headlineTable(results);
   if (table.rows.length === 0) return '';
-  const [head = [], ...rows] = [table.head, ...table.rows].map((row) =>
-    row.map((cell) => cellText(language, cell)),
-  );
+  const [head = [], ...rows] = rowTexts(language, [table.head, ...table.rows]);
   return html`<table class="headline">
-<tr>${head.map((name) => html`<th>${name}</th>`)}</tr>
+${headRow(head)}
 ${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}
 </table>`;
 }

@@ -1,7 +1,7 @@
 /** The two renderings of a table: for a terminal of 80 columns, and Markdown. */
 import type { Language } from '../../texts/texts.ts';
 import { type Table, type Text, textIn } from '../stage/result.ts';
-import { type Block, cellText, isTable, meaningsOf } from '../stage/table.ts';
+import { type Block, isTable, meaningsOf, rowTexts } from '../stage/table.ts';
 import { colons } from './file-words.ts';
 import { atRight, columns, padded, wrap } from './wrap.ts';
 
@@ -25,7 +25,7 @@ export function tableText(table: Table, language: Language = 'en'): string {
 
 function tableLines(table: Table, language: Language): string[] {
   const { head, rows, widths = [] } = table;
-  const lines = [head, ...rows].map((row) => row.map((cell) => cellText(language, cell, 'short')));
+  const lines = rowTexts(language, [head, ...rows], 'short');
   const fitting = head.map((_, at) =>
     Math.max(widths[at] ?? 0, ...lines.map((cells) => columns(cells[at] ?? ''))),
   );
@@ -61,9 +61,7 @@ export function legendLines(
 
 /** Below it, a list of what its columns say. */
 export function tableMarkdown(table: Table, language: Language = 'en'): string {
-  const rows = [table.head, ...table.rows].map((row) =>
-    row.map((cell) => cellText(language, cell)),
-  );
+  const rows = rowTexts(language, [table.head, ...table.rows]);
   const colon = colons[language];
   const meanings = meaningsOf(table, language).map(
     ([name, means]) => `- \`${name}\`${colon}${means}`,

@@ -46,6 +46,12 @@ export const cellText = (
   form: 'short' | 'full' = 'full',
 ): string => (typeof cell === 'object' && 'full' in cell ? cell[form] : textIn(language, cell));
 
+export const rowTexts = (
+  language: Language,
+  rows: Table['rows'],
+  form?: 'short' | 'full',
+): string[][] => rows.map((row) => row.map((cell) => cellText(language, cell, form)));
+
 /** Names and what they mean. A name that is one of a column or of a cell is that. */
 export function meaningsOf(
   { head, rows, legend = {} }: Pick<Table, 'head' | 'rows' | 'legend'>,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { resultText } from '../../../src/lab/report/result-text.ts';
 import { soak, soakShape } from '../../../src/lab/soak/soak.ts';
 import { Steering, targets } from '../../../src/lab/soak/soak-faults.ts';
-import { cellText } from '../../../src/lab/stage/table.ts';
+import { rowTexts } from '../../../src/lab/stage/table.ts';
 import { playIn } from '../../support/judged-drill.ts';
 import { theLab } from '../../support/own-lab.ts';
 
@@ -13,9 +13,7 @@ const lab = theLab(soakShape);
 test('lua-stream sells and records every order once, with a fault at each checkpoint', async () => {
   const options = { seed, minutes: 1, isGated: false };
   const { facts, ...result } = await playIn(lab(), soak, options);
-  const played = (result.tables?.[1]?.rows ?? []).map((row) =>
-    row.map((cell) => cellText('en', cell)),
-  );
+  const played = rowTexts('en', result.tables?.[1]?.rows ?? []);
   const text = [resultText(result), ...played.map((row) => row.join(' '))].join('\n');
   expect(result, text).toMatchObject({ verdict: 'held', reasons: [] });
   expect(facts).toEqual([]);
