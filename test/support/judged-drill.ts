@@ -12,12 +12,12 @@ const isLate = (reason: string): boolean =>
   / \d+ ms, the limit is \d+ ms$| [\d.]+ s without a sale$/.test(reason);
 
 /** It has so much time; what it has seen by then decides nothing. */
-export const playIn = <Options extends object>(
+export const playIn = <Options extends object, Own>(
   lab: Lab,
-  experiment: Experiment<Options>,
+  experiment: Experiment<Options, Own>,
   options: Options,
   withinMs = 300_000,
-): Promise<Result> => {
+): Promise<Result<Own>> => {
   const signal = AbortSignal.timeout(withinMs);
   const session = { lab, signal, untilInterrupted: <T>(part: Promise<T>) => part };
   return play('test', experiment, options, session);

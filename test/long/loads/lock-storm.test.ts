@@ -12,8 +12,8 @@ import {
 } from '../../../src/lab/lock-storm/kinds.ts';
 import { lockStorm } from '../../../src/lab/lock-storm/storm.ts';
 import type { Result } from '../../../src/lab/stage/result.ts';
-import { play } from '../../../src/lab/stage/runner.ts';
 import { jvms, redissonClassPath, stormKeysBesideRedisson } from '../../redisson/redisson.ts';
+import { playIn } from '../../support/judged-drill.ts';
 import { theLab } from '../../support/own-lab.ts';
 
 const seed = Number(process.env['LOCK_STORM_SEED'] ?? 1);
@@ -28,9 +28,7 @@ async function stormOf(keys: readonly StormKey[], kinds: readonly Kind[]): Promi
     play: async (stage: Parameters<typeof lockStorm>[0]) =>
       judgedStorm(await lockStorm(stage, { seed, stormMs, keys, kinds })),
   };
-  const { signal } = new AbortController();
-  const untilInterrupted = <T>(part: Promise<T>) => part;
-  const result = await play('lock-storm', storm, {}, { lab: lab(), signal, untilInterrupted });
+  const result = await playIn(lab(), storm, {}, withinMs);
   const names = kinds.map(({ kind, count }) => `${count} × ${kind}`).join(', ');
   console.log(`lock storm, ${names}, seed ${seed}: ${JSON.stringify(result.figures)}`);
   expect(result, `replay it with LOCK_STORM_SEED=${seed}`).toMatchObject({

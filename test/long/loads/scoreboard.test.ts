@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { scoreboardText } from '../../../src/lab/report/scoreboard-text.ts';
 import { agreement, worstOutcome } from '../../../src/lab/scoreboard/cell.ts';
 import { scoreboardExperiment } from '../../../src/lab/scoreboard/play-all.ts';
-import { play } from '../../../src/lab/stage/runner.ts';
+import { playIn } from '../../support/judged-drill.ts';
 import { theLab } from '../../support/own-lab.ts';
 
 const lab = theLab(null);
@@ -12,10 +12,7 @@ test('a short scoreboard has the cells that were played, each as the ladder clai
   const rungs = ['redis-atomic', 'fenced'];
   const faults = ['stale-promotion', 'scripts-forgotten', '1-stopped'];
   const options = { rungs, faults, times: 1, partMs: 1_000 };
-  const { signal } = new AbortController();
-  const { verdict, own: cells = [] } = await play('test', scoreboardExperiment(), options, {
-    ...{ lab: lab(), signal, untilInterrupted: (part) => part },
-  });
+  const { verdict, own: cells = [] } = await playIn(lab(), scoreboardExperiment(), options);
   const record = { runs: [], machine: {}, cells };
   const seen = cells.map((cell) => [cell.rung, cell.fault, worstOutcome(cell), agreement(cell)]);
   expect(seen, scoreboardText(record, '')).toEqual([
