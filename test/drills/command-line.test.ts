@@ -2,21 +2,18 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lockstepWith } from '../support/command.ts';
 import { ownLab } from '../support/own-lab.ts';
 
-const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
 let runsFolder: string;
 beforeAll(() => {
   runsFolder = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
 });
 afterAll(() => rmSync(runsFolder, { recursive: true, force: true }));
 
-function lockstep(words: string) {
-  const env = { LOCKSTEP_LAB: ownLab.folder, LOCKSTEP_RUNS: runsFolder };
-  return execa('node', [program, ...words.split(' ')], { env, reject: false });
-}
+const lockstep = (words: string) =>
+  lockstepWith({ LOCKSTEP_RUNS: runsFolder })(...words.split(' '));
 
 describe('lockstep run', () => {
   test('shows the headline: duplicates on four instances, as claimed, exit code 0', async () => {
@@ -104,9 +101,6 @@ test('status says what runs, and that nothing runs, by its exit code', async () 
   const up = await lockstep('status --json');
   expect(JSON.parse(up.stdout)).toMatchObject({ running: true, url: ownLab.baseUrl });
   expect(up.exitCode).toBe(0);
-  const down = await execa('node', [program, 'status'], {
-    env: { LOCKSTEP_LAB: runsFolder },
-    reject: false,
-  });
+  const down = await lockstepWith({ LOCKSTEP_LAB: runsFolder })('status');
   expect(down.exitCode).toBe(1);
 });

@@ -1,17 +1,11 @@
 /** Faults by hand: one server is broken, the lab goes on, and `heal` mends everything. */
-import { execa } from 'execa';
 import { afterEach, expect, test } from 'vitest';
 import { faultOn, runAgain, soAlready } from '../../src/lab/faults/faults.ts';
-import { ownLab, theLab } from '../support/own-lab.ts';
+import { lockstepWith } from '../support/command.ts';
+import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab();
-const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
-
-const lockstep = (...args: string[]) =>
-  execa('node', [program, ...args], {
-    env: { LOCKSTEP_LAB: ownLab.folder },
-    reject: false,
-  });
+const lockstep = lockstepWith();
 
 const stateOf = (name: string) => lab().servers.find((server) => server.name === name);
 const answers = () =>

@@ -1,24 +1,19 @@
 /** `break` in one terminal, `fault` in another: what breaks is in the record, and then audited. */
-import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { Lab } from '../../../src/lab/environment/lab.ts';
 import { someFolder } from '../../support/basics.ts';
+import { lockstepWith } from '../../support/command.ts';
 import { lacksK6 } from '../../support/k6.ts';
 import { ownLab } from '../../support/own-lab.ts';
 
-const program = new URL('../../../scripts/lockstep.mjs', import.meta.url).pathname;
-const env = { LOCKSTEP_LAB: ownLab.folder };
-const lockstep = (...args: string[]) => execa('node', [program, ...args], { env, reject: false });
+const lockstep = lockstepWith();
 const stateOf = (name: string) =>
   Lab.running(ownLab.folder)?.parts.find((part) => part.name === name)?.state;
 
 /** It sells. */
 async function begun(rung: string, more: readonly string[] = [], settings = {}) {
   const runs = someFolder();
-  const selling = execa('node', [program, 'break', rung, ...more], {
-    env: { ...env, ...settings, LOCKSTEP_RUNS: runs },
-    reject: false,
-  });
+  const selling = lockstepWith({ ...settings, LOCKSTEP_RUNS: runs })('break', rung, ...more);
   let told = '';
   selling.stderr.on('data', (text) => {
     told += text;
@@ -69,9 +64,8 @@ test('the faults of a line come at their times, and what nobody mended is mended
     '2 stop redis-1, 2.5 pause redis-2, 2.5 stop redis-1, 4.5 resume redis-2, 6 start redis-1, ' +
     '7 slow redis-3 --ms 1, 8 end';
   const load = ['--per-second', '40', '--minutes', '0.05']; // The last step makes it longer.
-  const drill = [program, 'drill', '--on', 'redlock', '--faults', faults, ...load];
-  const options = { env: { ...env, LOCKSTEP_RUNS: runs }, reject: false } as const;
-  const { stdout, stderr, exitCode } = await execa('node', drill, options);
+  const drill = ['drill', '--on', 'redlock', '--faults', faults, ...load];
+  const { stdout, stderr, exitCode } = await lockstepWith({ LOCKSTEP_RUNS: runs })(...drill);
   expect(exitCode, stdout + stderr).toBe(0);
   const [from, to, stopped] = faultRow(stdout, 'stop redis-1');
   const [pausedFrom, pausedTo] = faultRow(stdout, 'pause redis-2');
@@ -119,9 +113,6 @@ test.skipIf(lacksK6)(
 );
 
 test('`end` without a lab says what is missing', async () => {
-  const nowhere = execa('node', [program, 'fault', 'end'], {
-    env: { LOCKSTEP_LAB: someFolder() },
-    reject: false,
-  });
-  expect((await nowhere).stderr).toContain('LAB_DOWN');
+  const nowhere = lockstepWith({ LOCKSTEP_LAB: someFolder() });
+  expect((await nowhere('fault', 'end')).stderr).toContain('LAB_DOWN');
 });
