@@ -9,7 +9,7 @@ import {
   growthReport,
   refuseManyByHttp,
 } from '../lab/benchmarks/growth-benchmark.ts';
-import { type Bench, withBench } from '../lab/benchmarks/measure.ts';
+import { type Bench, type BenchLoad, withBench } from '../lab/benchmarks/measure.ts';
 import { type OtherService, readOtherService } from '../lab/benchmarks/other-service.ts';
 import { benchmarkProfile, profileReport } from '../lab/benchmarks/profile-benchmark.ts';
 import { benchmarkPurchase, purchaseReport } from '../lab/benchmarks/purchase-benchmark.ts';
@@ -41,61 +41,18 @@ import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { playExperiment } from './play.ts';
 
-/** The words after `bench`. */
-const hows = ['saturate', 'rates', 'profile', 'buckets', 'queues', 'flood', 'waiting'] as const;
-
-const measures: Readonly<Record<(typeof hows)[number], Bilingual>> = {
-  saturate: {
-    en: 'the highest rate of an open model (needs k6)',
-    zh: '开放模型下的最高速率（需要 k6）',
-  },
-  rates: {
-    en: 'the cost at low rates, and of instances that have just started',
-    zh: '低速率时、实例刚启动时的代价',
-  },
-  profile: {
-    en: 'where an instance spends its time, with a flame graph',
-    zh: '一个实例的时间花在哪里，带火焰图',
-  },
-  buckets: { en: 'a hot voucher on several masters', zh: '热门券分到几个主节点上' },
-  queues: {
-    en: 'how fast each queue drains, beside BullMQ',
-    zh: '每种队列消费得多快，和 BullMQ 相比',
-  },
-  flood: { en: 'purchases beside a flood of other requests', zh: '别的请求涌进来时的购买' },
-  waiting: {
-    en: 'a rush on a sale with a waiting room, and without',
-    zh: '抢购，有等候室和没有等候室',
-  },
-};
-
-const howText: Bilingual = {
-  en: hows.map((how) => `${how}: ${measures[how].en}`).join('; '),
-  zh: hows.map((how) => `${how}：${measures[how].zh}`).join('；'),
-};
-
-/** The words and options of the command line that choose the mode. */
-interface Choice {
-  readonly how: (typeof hows)[number] | undefined;
-  readonly rung: RungName | undefined;
-  readonly ladder: boolean;
-  readonly rate: number | undefined;
-  readonly orders: number | undefined;
+/** What the command line may say for a word; each word has its own defaults. */
+interface Wanted {
+  readonly rung?: RungName | undefined;
+  readonly rate?: number | undefined;
   /** For `waiting`: how many users are in the waiting room. */
-  readonly line: number | undefined;
-  /** The file that describes the other service. */
-  readonly beside: string | undefined;
-  /** Of orders: without HTTP. */
-  readonly byScript: boolean;
+  readonly line?: number | undefined;
 }
 
-/** `bench` alone, or with a word or an option that chooses another one. */
-export interface Mode {
-  /** Of its folder in runs/. */
-  readonly name: string;
+interface Mode {
   readonly seconds: number;
   readonly rounds: number;
-  readonly run: (bench: Bench, rounds: number) => Promise<Measurement>;
+  readonly run: (bench: Bench, wanted: Wanted) => Promise<Measurement>;
 }
 
 interface Measurement {
@@ -105,16 +62,107 @@ interface Measurement {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-const measured = <Result extends BenchmarkResult>(
-  result: Result,
-  report: (result: Result) => readonly Block[],
-): Measurement => ({ result, report: report(result) });
+const measuring =
+  <Result extends BenchmarkResult>(
+    measure: (bench: Bench, wanted: Wanted) => Promise<Result>,
+    report: (result: Result) => readonly Block[],
+  ): Mode['run'] =>
+  async (bench, wanted) => {
+    const result = await measure(bench, wanted);
+    return { result, report: report(result) };
+  };
 
-const purchase: Mode = {
+/** The words after `bench`, and what each measures. */
+const words = {
+  saturate: {
+    en: 'the highest rate of an open model (needs k6)',
+    zh: '开放模型下的最高速率（需要 k6）',
+    seconds: 5,
+    rounds: 1,
+    run: measuring(
+      (bench, { rung = 'lua-stream', rate }) => saturate(bench, rung, rate),
+      saturationReport,
+    ),
+  },
+  rates: {
+    en: 'the cost at low rates, and of instances that have just started',
+    zh: '低速率时、实例刚启动时的代价',
+    seconds: 3,
+    rounds: 1,
+    run: measuring(benchmarkRates, ratesReport),
+  },
+  profile: {
+    en: 'where an instance spends its time, with a flame graph',
+    zh: '一个实例的时间花在哪里，带火焰图',
+    seconds: 10,
+    rounds: 1,
+    run: async (bench, { rung = 'lua-stream' }) => {
+      const { result, tree } = await benchmarkProfile(bench, rung);
+      const files = { 'flame-graph.svg': flameGraph(tree) };
+      return { result, report: profileReport(result), files };
+    },
+  },
+  buckets: {
+    en: 'a hot voucher on several masters',
+    zh: '热门券分到几个主节点上',
+    seconds: 4,
+    rounds: 5,
+    run: measuring(benchmarkBuckets, bucketsReport),
+  },
+  queues: {
+    en: 'how fast each queue drains, beside BullMQ',
+    zh: '每种队列消费得多快，和 BullMQ 相比',
+    seconds: 5,
+    rounds: 3,
+    run: measuring((bench) => benchmarkQueues(bench), queuesReport),
+  },
+  flood: {
+    en: 'purchases beside a flood of other requests',
+    zh: '别的请求涌进来时的购买',
+    seconds: 6,
+    rounds: 1,
+    run: measuring((bench, { rate = 3_000 }) => benchmarkFlood(bench, rate), floodReport),
+  },
+  waiting: {
+    en: 'a rush on a sale with a waiting room, and without',
+    zh: '抢购，有等候室和没有等候室',
+    seconds: 6,
+    rounds: 1,
+    run: measuring(
+      (bench, { rung = 'lua-stream', rate = 1_000, line = 100_000 }) =>
+        benchmarkWaiting(bench, rung, rate, line),
+      waitingReport,
+    ),
+  },
+} satisfies Record<string, Mode & Bilingual>;
+
+type Word = keyof typeof words;
+const hows = Object.keys(words) as Word[];
+const howText: Bilingual = {
+  en: hows.map((how) => `${how}: ${words[how].en}`).join('; '),
+  zh: hows.map((how) => `${how}：${words[how].zh}`).join('；'),
+};
+
+interface Choice extends Wanted {
+  readonly how: Word | undefined;
+  readonly ladder: boolean;
+  readonly orders: number | undefined;
+  /** The file that describes the other service. */
+  readonly beside: string | undefined;
+  /** Of orders: without HTTP. */
+  readonly byScript: boolean;
+}
+
+interface NamedMode extends Mode {
+  /** Of its folder in runs/. */
+  readonly name: string;
+}
+
+const purchase: NamedMode = {
   name: 'bench',
   seconds: 4,
   rounds: 5,
-  run: async (bench, rounds) => measured(await benchmarkPurchase(bench, rounds), purchaseReport),
+  run: measuring(benchmarkPurchase, purchaseReport),
 };
 
 const rungs = (
@@ -122,98 +170,38 @@ const rungs = (
   names: readonly RungName[],
   seconds: number,
   rounds: number,
-): Mode => ({
+): NamedMode => ({
   name,
   seconds,
   rounds,
-  run: async (bench, times) => measured(await benchmarkRungs(bench, names, times), rungsReport),
+  run: measuring((bench) => benchmarkRungs(bench, names), rungsReport),
 });
 
-const saturation = (rung: RungName, first?: number): Mode => ({
-  name: 'bench-saturate',
-  seconds: 5,
-  rounds: 1,
-  run: async (bench) => measured(await saturate(bench, rung, first), saturationReport),
-});
-
-const rates: Mode = {
-  name: 'bench-rates',
-  seconds: 3,
-  rounds: 1,
-  run: async (bench) => measured(await benchmarkRates(bench), ratesReport),
-};
-
-const profile = (rung: RungName): Mode => ({
-  name: 'bench-profile',
-  seconds: 10,
-  rounds: 1,
-  run: async (bench) => {
-    const { result, tree } = await benchmarkProfile(bench, rung);
-    const files = { 'flame-graph.svg': flameGraph(tree) };
-    return { result, report: profileReport(result), files };
-  },
-});
-
-const buckets: Mode = {
-  name: 'bench-buckets',
-  seconds: 4,
-  rounds: 5,
-  run: async (bench, rounds) => measured(await benchmarkBuckets(bench, rounds), bucketsReport),
-};
-
-const queues: Mode = {
-  name: 'bench-queues',
-  seconds: 5,
-  rounds: 3,
-  run: async (bench, rounds) => measured(await benchmarkQueues(bench, rounds), queuesReport),
-};
-
-const flood = (rate: number): Mode => ({
-  name: 'bench-flood',
-  seconds: 6,
-  rounds: 1,
-  run: async (bench) => measured(await benchmarkFlood(bench, rate), floodReport),
-});
-
-/** Users who wait at the end of the rush. */
-const longestLine = 100_000;
-
-const waiting = (rung: RungName, rate: number, line: number): Mode => ({
-  name: 'bench-waiting',
-  seconds: 6,
-  rounds: 1,
-  run: async (bench) => measured(await benchmarkWaiting(bench, rung, rate, line), waitingReport),
-});
-
-function growth(rung: RungName, orders: number, byScript: boolean): Mode {
+function growth(orders: number, byScript: boolean): NamedMode {
   if (!byScript) refuseManyByHttp(orders);
   return {
     name: byScript ? 'bench-orders-by-script' : 'bench-orders',
     seconds: 2,
     rounds: 1,
-    run: async (bench) =>
-      measured(await benchmarkGrowth(bench, rung, orders, byScript), growthReport),
+    run: measuring(
+      (bench, { rung = 'lua-stream' }) => benchmarkGrowth(bench, rung, orders, byScript),
+      growthReport,
+    ),
   };
 }
 
-const beside = (other: OtherService): Mode => ({
+const beside = (other: OtherService): NamedMode => ({
   name: 'bench-beside',
   seconds: 4,
   rounds: 5,
-  run: async (bench, rounds) => measured(await benchmarkBeside(bench, other, rounds), besideReport),
+  run: measuring((bench) => benchmarkBeside(bench, other), besideReport),
 });
 
-function modeOf(choice: Choice): Mode {
-  const { how, rung, ladder, rate, orders, byScript, beside: file, line = longestLine } = choice;
+/** `bench` alone, or with a word or an option that chooses another one. */
+function modeOf({ how, rung, ladder, orders, byScript, beside: file }: Choice): NamedMode {
   if (file !== undefined) return beside(readOtherService(file));
-  if (how === 'saturate') return saturation(rung ?? 'lua-stream', rate);
-  if (how === 'rates') return rates;
-  if (how === 'flood') return flood(rate ?? 3_000);
-  if (how === 'waiting') return waiting(rung ?? 'lua-stream', rate ?? 1_000, line);
-  if (how === 'profile') return profile(rung ?? 'lua-stream');
-  if (how === 'buckets') return buckets;
-  if (how === 'queues') return queues;
-  if (orders !== undefined) return growth(rung ?? 'lua-stream', orders, byScript);
+  if (how) return { name: `bench-${how}`, ...words[how] };
+  if (orders !== undefined) return growth(orders, byScript);
   if (ladder) return rungs('bench-ladder', rungNames, 2, 2);
   return rung ? rungs('bench-rung', [rung], 4, 5) : purchase;
 }
@@ -298,16 +286,14 @@ const benchRow = commandRow({
   },
 });
 
-const noFigures: RecordedFigures = new Map();
-
 export const addBench = command(benchRow, (folders, given) => {
   const mode = modeOf(given);
-  const recorded = given.gate === undefined ? noFigures : readRecordedFigures(given.gate);
+  const recorded = given.gate === undefined ? new Map() : readRecordedFigures(given.gate);
   const { seconds = mode.seconds, rounds = mode.rounds, connections, instances } = given;
   const { language, json } = given;
   return playExperiment(folders, {
     name: mode.name,
-    experiment: measuring(mode, recorded),
+    experiment: experimentOf(mode, recorded, given),
     options: { seconds, rounds, connections, instances },
     command: commandText(benchRow, given),
     times: 1,
@@ -319,18 +305,15 @@ export const addBench = command(benchRow, (folders, given) => {
   });
 });
 
-interface Load {
-  readonly seconds: number;
-  readonly rounds: number;
-  readonly connections: number;
-  readonly instances: number;
-}
-
 /** A target is a goal: missed, it is marked, and no failure. @param recorded what it may not fall behind */
-const measuring = (mode: Mode, recorded: RecordedFigures): Experiment<Load, Measurement> => ({
-  about: { en: `${mode.name}: what it costs`, zh: `${mode.name}：代价是多少` },
-  play: async (stage, { rounds, ...load }) => {
-    const measured = await withBench(stage, load, (bench) => mode.run(bench, rounds));
+const experimentOf = (
+  { name, run }: NamedMode,
+  recorded: RecordedFigures,
+  wanted: Wanted,
+): Experiment<BenchLoad, Measurement> => ({
+  about: { en: `${name}: what it costs`, zh: `${name}：代价是多少` },
+  play: async (stage, load) => {
+    const measured = await withBench(stage, load, (bench) => run(bench, wanted));
     const { targets, faults } = measured.result;
     const reasons = [...fallen(targets, recorded), ...faults].map((en) => ({ en, zh: en }));
     const verdict = reasons.length > 0 ? 'violated' : 'held';

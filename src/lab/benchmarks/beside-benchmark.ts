@@ -23,13 +23,14 @@ import {
 } from './figure-text.ts';
 import {
   type Bench,
+  conditionsOf,
   countConfirmed,
   type LoadMeasurement,
   measureUrl,
   orderPath,
   putVoucherOnSale,
-  roundText,
   settledCount,
+  tellRound,
 } from './measure.ts';
 import { type OtherService, withCounter } from './other-service.ts';
 import { type RequestFigures, requestFigures } from './purchase-benchmark.ts';
@@ -102,11 +103,7 @@ const betweenCountsMs = 100;
 /** Another service may record one order after the other, and slowly: nothing came for a second. */
 const countsThatSettle = 10;
 
-export function benchmarkBeside(
-  bench: Bench,
-  other: OtherService,
-  rounds: number,
-): Promise<BesideBenchmark> {
+export function benchmarkBeside(bench: Bench, other: OtherService): Promise<BesideBenchmark> {
   return withCounter(other, async (orders) => {
     const pairs: Pair[] = [];
     const seconds = bench.load.seconds * warmUpRounds;
@@ -116,9 +113,9 @@ export function benchmarkBeside(
     });
     const warmUp = { ...bench, load: { ...bench.load, seconds } };
     await measurePair(warmUp, other, orders, false);
-    for (let round = 1; round <= rounds; round++) {
-      const { seconds: each } = bench.load;
-      bench.progress(roundText(round, rounds, `${each} s for each`, `各 ${each} 秒`));
+    const { seconds: each } = bench.load;
+    for (let round = 1; round <= bench.rounds; round++) {
+      tellRound(bench, round, `${each} s for each`, `各 ${each} 秒`);
       pairs.push(await measurePair(bench, other, orders, round % 2 === 0));
     }
     return summarize(bench, other.name, pairs);
@@ -203,10 +200,8 @@ function isTooLate(error: unknown): void {
   if (!isServiceError(error, 'DEADLINE_PASSED')) throw error;
 }
 
-function summarize({ lab, load }: Bench, name: string, pairs: readonly Pair[]): BesideBenchmark {
-  const { seconds, connections } = load;
-  const { instances } = lab.shape;
-  const rounds = pairs.length;
+function summarize(bench: Bench, name: string, pairs: readonly Pair[]): BesideBenchmark {
+  const { connections } = bench.load;
   const ours = pairs.map((pair) => pair.ours);
   const theirs = pairs.map((pair) => pair.theirs);
   const ratios = ratiosOf(pairs);
@@ -216,14 +211,11 @@ function summarize({ lab, load }: Bench, name: string, pairs: readonly Pair[]): 
     because: 'to lose no order must not cost a shop its speed: the safe service is the faster one',
   };
   return {
-    seconds,
-    connections,
-    rounds,
-    instances,
+    ...conditionsOf(bench),
     ratios,
     sellers: [figuresOf(ourName, ours), figuresOf(name, theirs)],
     otherWork: spreadOfKnown([...ours, ...theirs].map(({ purchase }) => purchase.otherWork)),
-    targets: [judgeTarget(target, ratios.accepted, rounds)],
+    targets: [judgeTarget(target, ratios.accepted, bench.rounds)],
     faults: [
       ...ours.flatMap((round) => faultsOfSeller(ourName, round, connections)),
       ...theirs.flatMap((round) => faultsOfSeller(name, round, connections)),

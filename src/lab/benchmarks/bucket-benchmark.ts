@@ -26,7 +26,14 @@ import {
   roundsText,
   sumText,
 } from './figure-text.ts';
-import { type Bench, type MeasuredSale, measureSale, roundText, warmingUp } from './measure.ts';
+import {
+  type Bench,
+  conditionsOf,
+  type MeasuredSale,
+  measureSale,
+  tellRound,
+  warmingUp,
+} from './measure.ts';
 import { type ClosedBenchmarkResult, type Spread, spreadOf, spreadOfKnown } from './targets.ts';
 import { countAnswers } from './wrk.ts';
 
@@ -56,7 +63,7 @@ export interface BucketBenchmark extends ClosedBenchmarkResult {
   readonly rows: readonly BucketRow[];
 }
 
-export async function benchmarkBuckets(bench: Bench, rounds: number): Promise<BucketBenchmark> {
+export async function benchmarkBuckets(bench: Bench): Promise<BucketBenchmark> {
   const { lab, progress } = bench;
   const { shape } = lab;
   progress({ en: `Starting ${masterCount} masters …`, zh: `启动 ${masterCount} 个主节点……` });
@@ -68,7 +75,7 @@ export async function benchmarkBuckets(bench: Bench, rounds: number): Promise<Bu
       async (connections) => {
         await giveEpoch(connections);
         await lab.ensure({ ...shape, settings: { ...shape.settings, ...settings } });
-        return measureAll({ ...bench, connections }, masters, rounds);
+        return measureAll({ ...bench, connections }, masters);
       },
     );
   } finally {
@@ -91,17 +98,14 @@ interface Round {
   readonly api: number | null;
 }
 
-async function measureAll(
-  bench: Bench,
-  masters: RedisMasters,
-  rounds: number,
-): Promise<BucketBenchmark> {
+async function measureAll(bench: Bench, masters: RedisMasters): Promise<BucketBenchmark> {
+  const { rounds, load } = bench;
   bench.progress(warmingUp);
   await measureRound(bench, masters, 1);
   const measured = new Map<number, Round[]>(numbers.map((buckets) => [buckets, []]));
   for (let round = 1; round <= rounds; round++)
     for (const buckets of numbers) {
-      bench.progress(roundText(round, rounds, `${buckets} buckets`, `分 ${buckets} 桶`));
+      tellRound(bench, round, `${buckets} buckets`, `分 ${buckets} 桶`);
       measured.get(buckets)?.push(await measureRound(bench, masters, buckets));
     }
   const rows: BucketRow[] = [];
@@ -113,19 +117,15 @@ async function measureAll(
     rows.push({ buckets, ...figuresOf(all), end: await measureEnd(bench, buckets) });
   }
   const sales = [...measured.values()].flat().map(({ sale }) => sale);
-  const { seconds, connections } = bench.load;
   return {
-    seconds,
-    connections,
-    rounds,
-    instances: bench.lab.shape.instances,
+    ...conditionsOf(bench),
     masters: masterCount,
     endOfStock,
     rows,
     targets: [],
     otherWork: spreadOfKnown(sales.map(({ purchase }) => purchase.otherWork)),
     faults: [
-      ...sales.flatMap((sale) => faultsOfSale(rung, sale, connections)),
+      ...sales.flatMap((sale) => faultsOfSale(rung, sale, load.connections)),
       ...rows.flatMap(faultsOfEnd),
     ],
   };

@@ -27,18 +27,34 @@ import {
 
 export const warmingUp: Bilingual = { en: 'Warming up …', zh: '预热中……' };
 
-export const roundText = (round: number, rounds: number, en: string, zh = en): Bilingual => ({
-  en: `Round ${round} of ${rounds}: ${en} …`,
-  zh: `第 ${round} 轮，共 ${rounds} 轮：${zh} ……`,
-});
+/** How often each is measured, and by what. */
+export interface BenchLoad extends Pick<WrkLoad, 'seconds' | 'connections'> {
+  readonly rounds: number;
+  readonly instances: number;
+}
 
 export interface Bench {
   readonly lab: Lab;
   readonly connections: Connections;
   readonly load: WrkLoad;
+  readonly rounds: number;
   readonly signal: AbortSignal;
   readonly progress: Progress;
 }
+
+export const tellRound = ({ progress, rounds }: Bench, round: number, en: string, zh = en): void =>
+  progress({
+    en: `Round ${round} of ${rounds}: ${en} …`,
+    zh: `第 ${round} 轮，共 ${rounds} 轮：${zh} ……`,
+  });
+
+/** Of a closed model. */
+export const conditionsOf = ({ load, rounds, lab }: Bench) => ({
+  seconds: load.seconds,
+  connections: load.connections,
+  rounds,
+  instances: lab.shape.instances,
+});
 
 export interface LoadMeasurement {
   readonly seconds: number;
@@ -234,7 +250,7 @@ const usersMin = 50_000;
 /** A lab for a benchmark: no history is kept, and there is a token for each request of a load. */
 export function withBench<T>(
   stage: Stage,
-  { instances, ...load }: Pick<WrkLoad, 'seconds' | 'connections'> & { readonly instances: number },
+  { instances, rounds, ...load }: BenchLoad,
   work: (bench: Bench) => Promise<T>,
 ): Promise<T> {
   const { lab, signal } = stage;
@@ -244,6 +260,6 @@ export function withBench<T>(
     const count = Math.max(usersMin, usersPerSecond * load.seconds);
     progress({ en: `Signing ${count} tokens …`, zh: `签发 ${count} 个令牌……` });
     const tokens = await writeTokens(lab.folder, connections.config.TOKEN_SECRET, count);
-    return work({ lab, connections, load: { ...load, tokens }, signal, progress });
+    return work({ lab, connections, load: { ...load, tokens }, rounds, signal, progress });
   });
 }

@@ -22,13 +22,14 @@ import {
 } from './figure-text.ts';
 import {
   type Bench,
+  conditionsOf,
   type LoadMeasurement,
   type MeasuredSale,
   measurePath,
   measureSale,
   orderPath,
   putVoucherOnSale,
-  roundText,
+  tellRound,
 } from './measure.ts';
 import { scriptBuyer } from './script-buyer.ts';
 import {
@@ -115,7 +116,7 @@ const targets: readonly [Target, (round: Round) => number | null][] = [
   ],
 ];
 
-export function benchmarkPurchase(bench: Bench, rounds: number): Promise<PurchaseBenchmark> {
+export function benchmarkPurchase(bench: Bench): Promise<PurchaseBenchmark> {
   return withBareService(bench.lab.bareUpstreams, async (bare) => {
     const measured: Round[] = [];
     bench.progress({
@@ -123,11 +124,9 @@ export function benchmarkPurchase(bench: Bench, rounds: number): Promise<Purchas
       zh: '预热：一轮，不计入结果……',
     });
     await measureRound(bench, bare);
-    for (let round = 1; round <= rounds; round++) {
-      const { seconds } = bench.load;
-      bench.progress(
-        roundText(round, rounds, `${seconds} s for each request`, `每种请求 ${seconds} 秒`),
-      );
+    const { seconds } = bench.load;
+    for (let round = 1; round <= bench.rounds; round++) {
+      tellRound(bench, round, `${seconds} s for each request`, `每种请求 ${seconds} 秒`);
       measured.push(await measureRound(bench, bare));
     }
     return summarize(bench, measured);
@@ -165,20 +164,14 @@ async function soldOutVoucher(bench: Bench): Promise<string> {
   return voucherId;
 }
 
-function summarize({ lab, load }: Bench, measured: readonly Round[]): PurchaseBenchmark {
-  const { seconds, connections } = load;
-  const rounds = measured.length;
-  const { instances } = lab.shape;
+function summarize(bench: Bench, measured: readonly Round[]): PurchaseBenchmark {
   const sales = measured.map(({ sale }) => sale);
   const judged = targets.map(([target, figure]) =>
-    judgeTarget(target, spreadOfKnown(measured.map(figure)), rounds),
+    judgeTarget(target, spreadOfKnown(measured.map(figure)), bench.rounds),
   );
   const [ratio] = judged;
   return {
-    seconds,
-    connections,
-    rounds,
-    instances,
+    ...conditionsOf(bench),
     ratioToBare: ratio?.measured?.median ?? null,
     requests: figuresByName((name) => measured.map(({ requests }) => requests[name])),
     worker: {
@@ -190,7 +183,7 @@ function summarize({ lab, load }: Bench, measured: readonly Round[]): PurchaseBe
       measured.flatMap(({ requests }) => requestNames.map((name) => requests[name].otherWork)),
     ),
     targets: judged,
-    faults: [...new Set(measured.flatMap((round) => faultsOfRound(round, connections)))],
+    faults: [...new Set(measured.flatMap((round) => faultsOfRound(round, bench.load.connections)))],
   };
 }
 

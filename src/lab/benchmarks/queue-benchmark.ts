@@ -15,8 +15,8 @@ import {
   countConfirmed,
   measureSale,
   putVoucherOnSale,
-  roundText,
   settledCount,
+  tellRound,
   warmingUp,
 } from './measure.ts';
 import { type BenchmarkResult, type Spread, spreadOf, spreadOfKnown } from './targets.ts';
@@ -56,11 +56,10 @@ export interface QueueBenchmark extends BenchmarkResult {
 
 export async function benchmarkQueues(
   bench: Bench,
-  rounds: number,
   queues: readonly string[] = queueRungs,
 ): Promise<QueueBenchmark> {
   await import('../outsiders/outsiders.ts'); // This process must know their rows too.
-  const { lab, load, progress } = bench;
+  const { lab, load, rounds, progress } = bench;
   const { shape } = lab;
   await lab.ensure({ ...shape, settings: { ...shape.settings, ...withOutsiders } });
   const rungs = [...queues, bullmq];
@@ -71,9 +70,7 @@ export async function benchmarkQueues(
   const runs = new Map<string, Run[]>(rungs.map((rung) => [rung, []]));
   for (let round = 1; round <= rounds; round++)
     for (const rung of inTurn(rungs, round)) {
-      progress(
-        roundText(round, rounds, `${rung}, ${rate} purchases/s`, `${rung}，每秒下单 ${rate} 次`),
-      );
+      tellRound(bench, round, `${rung}, ${rate} purchases/s`, `${rung}，每秒下单 ${rate} 次`);
       runs.get(rung)?.push(await overloaded(bench, rung, rate));
     }
   const { seconds } = load;

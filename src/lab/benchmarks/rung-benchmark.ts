@@ -19,10 +19,11 @@ import {
 } from './figure-text.ts';
 import {
   type Bench,
+  conditionsOf,
   type LoadMeasurement,
   type MeasuredSale,
   measureSale,
-  roundText,
+  tellRound,
   warmingUp,
 } from './measure.ts';
 import {
@@ -62,26 +63,22 @@ const warmUpSeconds = 1;
 export async function benchmarkRungs(
   bench: Bench,
   rungs: readonly RungName[],
-  rounds: number,
 ): Promise<RungBenchmark> {
+  const { rounds, load } = bench;
   const sales = new Map<RungName, MeasuredSale[]>(rungs.map((rung) => [rung, []]));
   bench.progress(warmingUp);
-  const short = { ...bench, load: { ...bench.load, seconds: warmUpSeconds } };
+  const short = { ...bench, load: { ...load, seconds: warmUpSeconds } };
   for (const rung of rungs) await measureSale(short, rung);
   for (let round = 1; round <= rounds; round++)
     for (const rung of rungs) {
-      bench.progress(roundText(round, rounds, rung));
+      tellRound(bench, round, rung);
       sales.get(rung)?.push(await measureSale(bench, rung));
     }
-  const { seconds, connections } = bench.load;
   const faults = rungs.flatMap((rung) =>
-    (sales.get(rung) ?? []).flatMap((sale) => faultsOfSale(rung, sale, connections)),
+    (sales.get(rung) ?? []).flatMap((sale) => faultsOfSale(rung, sale, load.connections)),
   );
   return {
-    seconds,
-    connections,
-    rounds,
-    instances: bench.lab.shape.instances,
+    ...conditionsOf(bench),
     rungs: rungs.map((rung) => figuresOfRung(rung, sales.get(rung) ?? [])),
     otherWork: spreadOfKnown([...sales.values()].flat().map(({ purchase }) => purchase.otherWork)),
     targets: targetsOf(sales, rounds),

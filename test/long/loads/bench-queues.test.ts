@@ -14,8 +14,8 @@ test('every queue gets at most one and a half times what BullMQ records, and los
       const tokens = await writeTokens(lab().folder, connections.config.TOKEN_SECRET, 20_000);
       const load = { tokens, connections: 16, seconds: 1 };
       const { signal } = new AbortController();
-      const bench = { lab: lab(), connections, load, signal, progress: () => {} };
-      return benchmarkQueues(bench, 1, ['lua-stream', 'rabbitmq']);
+      const bench = { lab: lab(), connections, load, rounds: 1, signal, progress: () => {} };
+      return benchmarkQueues(bench, ['lua-stream', 'rabbitmq']);
     },
   );
   // How fast a busy machine sends is no matter here; the unit tests have that fault.
