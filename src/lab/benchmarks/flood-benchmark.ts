@@ -15,10 +15,10 @@ import {
 } from '../workload/flood.ts';
 import { faultsOfRecording, otherAnswers } from './faults-of-figures.ts';
 import { faultsText } from './figure-text.ts';
-import { type LightResult, lightLoad } from './light-load.ts';
+import { lightLoad } from './light-load.ts';
 import { type Bench, measureOpen, orderPath } from './measure.ts';
 import type { BenchmarkResult } from './targets.ts';
-import { type Answers, countAnswers, headersOf, runWrk } from './wrk.ts';
+import { type Answers, countAnswers, headersOf, type LoadResult, runWrk } from './wrk.ts';
 
 const rung = 'lua-stream';
 
@@ -26,7 +26,7 @@ const rung = 'lua-stream';
 const forgottenAfterMs =
   (Number(deploymentLimits.LIMIT_BURST) / Number.parseInt(deploymentLimits.LIMIT_RATE, 10)) * 1_000;
 
-export interface FloodRow extends LightResult {
+export interface FloodRow extends LoadResult {
   readonly flood: string | null;
   readonly isLimited: boolean;
   readonly soldPerSecond: number;

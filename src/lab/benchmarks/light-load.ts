@@ -3,9 +3,10 @@
  * those before, and its latency counts from then.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { countBy } from '../stage/counts.ts';
 import { codeOf, LightConnections, requestText } from '../workload/light-connections.ts';
 import { percentiles } from '../workload/percentiles.ts';
-import type { Answers } from './wrk.ts';
+import type { LoadResult } from './wrk.ts';
 
 export interface LightLoad {
   readonly rate: number;
@@ -15,37 +16,22 @@ export interface LightLoad {
   readonly addressOf?: (connection: number) => string;
 }
 
-export interface LightResult {
-  readonly answers: Answers;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-}
-
 /** @throws Error when a connection is closed: its request has no answer to wait for. */
-export async function lightLoad(
+export function lightLoad(
   url: string,
   { rate, headers, addressOf }: LightLoad,
   signal: AbortSignal,
-): Promise<LightResult> {
+): Promise<LoadResult> {
   const { pathname } = new URL(url);
-  const connections = await LightConnections.open(url, { addressOf });
-  const over = new AbortController();
-  const measured = new Measured();
-  const send = async (): Promise<LightResult> => {
-    const ended = AbortSignal.any([signal, over.signal]);
+  return LightConnections.use(url, { addressOf }, signal, async (connections, ended) => {
+    const measured = new Measured();
     await whenDue(rate, headers.length, ended, (next, dueMs) => {
       const text = requestText('POST', pathname, { Authorization: headers[next] ?? '' });
       connections.ask(text, (answer) => measured.add(codeOf(answer), dueMs));
     });
     while (measured.count < headers.length) await sleep(5, undefined, { signal: ended });
     return measured.result();
-  };
-  try {
-    return await Promise.race([send(), connections.closed]);
-  } finally {
-    over.abort();
-    connections.close();
-  }
+  });
 }
 
 /** Calls `each` so often in a second, with the moment when it was due. */
@@ -64,7 +50,7 @@ export async function whenDue(
 
 /** Answers by their code, and their latencies. */
 export class Measured {
-  readonly #answers: Record<string, number> = {};
+  readonly #codes: string[] = [];
   readonly #latenciesMs: number[] = [];
 
   get count(): number {
@@ -73,11 +59,11 @@ export class Measured {
 
   add(code: string, dueMs: number): void {
     this.#latenciesMs.push(performance.now() - dueMs);
-    this.#answers[code] = (this.#answers[code] ?? 0) + 1;
+    this.#codes.push(code);
   }
 
-  result(): LightResult {
+  result(): LoadResult {
     const { p50: p50Ms, p99: p99Ms } = percentiles(this.#latenciesMs);
-    return { answers: this.#answers, p50Ms, p99Ms };
+    return { answers: countBy(this.#codes), p50Ms, p99Ms };
   }
 }

@@ -56,18 +56,15 @@ export const conditionsOf = ({ load, rounds, lab }: Bench) => ({
   instances: lab.shape.instances,
 });
 
-export interface LoadMeasurement {
-  readonly seconds: number;
-  readonly requestsPerSecond: number;
-  readonly answers: Answers;
-  /** Requests without an answer. */
-  readonly broken: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** Microseconds for each answer. */
+export interface AnswerCost {
+  /** Microseconds for each answer; `load` is the generator, on the same machine. */
   readonly cpu: CpuByRole;
-  /** The share of the machine's CPU time that was neither the lab's nor the load's. */
+  /** The share of the machine's CPU time that was neither the lab's nor the generator's. */
   readonly otherWork: number | null;
+}
+
+export interface LoadMeasurement extends WrkResult, AnswerCost {
+  readonly requestsPerSecond: number;
 }
 
 type Settle = (result: WrkResult) => Promise<void>;
@@ -210,13 +207,9 @@ function watchDepth(depth: () => Promise<number>) {
   return { stop: () => clearInterval(timer), deepest: () => deepest };
 }
 
-export interface OpenLoad {
+export interface OpenLoad extends AnswerCost {
   readonly accepted: number;
   readonly recorded: number;
-  /** Microseconds for each answer; `load` is the generator, on the same machine. */
-  readonly cpu: CpuByRole;
-  /** The share of the machine's CPU time that was neither the lab's nor the generator's. */
-  readonly otherWork: number | null;
 }
 
 /**

@@ -5,25 +5,29 @@
  */
 
 import { type Block, type Column, tableOf } from '../stage/table.ts';
-import type { CpuByRole } from './cpu-by-role.ts';
 import { faultsOfRecording, faultsOfSale, otherAnswers } from './faults-of-figures.ts';
 import { faultsText, otherWorkText } from './figure-text.ts';
-import { type LightResult, lightLoad } from './light-load.ts';
-import { type Bench, measureOpen, measureSale, orderPath, warmingUp } from './measure.ts';
+import { lightLoad } from './light-load.ts';
+import {
+  type AnswerCost,
+  type Bench,
+  measureOpen,
+  measureSale,
+  orderPath,
+  warmingUp,
+} from './measure.ts';
 import { type ClosedBenchmarkResult, spreadOfKnown } from './targets.ts';
-import { headersOf } from './wrk.ts';
+import { headersOf, type LoadResult } from './wrk.ts';
 
 const rates = [500, 1_500, 3_000, 6_000] as const;
 const rung = 'lua-stream';
 
-export interface RateRow extends Omit<LightResult, 'answers'> {
+export interface RateRow extends Omit<LoadResult, 'answers'>, AnswerCost {
   /** The instances had just started. */
   readonly isCold: boolean;
   /** Purchases per second: those that were due; of a closed model, those that were sold. */
   readonly rate: number;
   readonly isClosed: boolean;
-  readonly cpu: CpuByRole;
-  readonly otherWork: number | null;
 }
 
 /** Its connections are those of the closed model. */

@@ -12,11 +12,11 @@ import { openVouchers } from '../../service/purchase/vouchers.ts';
 import { waitUntil } from '../environment/wait-until.ts';
 import { labError } from '../errors.ts';
 import { orderDepth } from '../stage/order-depth.ts';
-import { percentiles } from '../workload/percentiles.ts';
 import { beginPeriod, type CpuByRole, labProcesses, sumOfServers } from './cpu-by-role.ts';
 import { faultsOfRecording, otherAnswers } from './faults-of-figures.ts';
+import { Measured } from './light-load.ts';
 import { type Bench, countConfirmed } from './measure.ts';
-import type { Answers } from './wrk.ts';
+import type { LoadResult } from './wrk.ts';
 
 /** A part of a load, by users that did not buy before. */
 export interface SoldSlice {
@@ -78,10 +78,8 @@ export async function scriptBuyer(
   return { sell, close: () => orderIds.close() };
 }
 
-export interface ScriptLoad {
+export interface ScriptLoad extends Pick<LoadResult, 'answers' | 'p99Ms'> {
   readonly seconds: number;
-  readonly p99Ms: number;
-  readonly answers: Answers;
 }
 
 async function buyAll(
@@ -90,21 +88,18 @@ async function buyAll(
   atOnce: number,
   sellTo: (userId: string) => Promise<string>,
 ): Promise<ScriptLoad> {
-  const answers: Record<string, number> = {};
-  const latencies: number[] = [];
+  const measured = new Measured();
   let next = firstUser;
   const buyer = async (): Promise<void> => {
     while (next < firstUser + users) {
       const sentAt = performance.now();
-      const answer = await sellTo(String(next++));
-      latencies.push(performance.now() - sentAt);
-      answers[answer] = (answers[answer] ?? 0) + 1;
+      measured.add(await sellTo(String(next++)), sentAt);
     }
   };
   const startedAt = performance.now();
   await Promise.all(Array.from({ length: atOnce }, buyer));
   const seconds = (performance.now() - startedAt) / 1_000;
-  return { seconds, answers, p99Ms: percentiles(latencies).p99 };
+  return { seconds, ...measured.result() };
 }
 
 /** The figures count when every order was accepted, and every accepted one recorded. */

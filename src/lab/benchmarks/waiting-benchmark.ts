@@ -10,10 +10,10 @@ import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { bodyOf, codeOf, LightConnections, requestText } from '../workload/light-connections.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
 import { faultsText, paragraph } from './figure-text.ts';
-import { type LightResult, lightLoad, Measured, whenDue } from './light-load.ts';
+import { lightLoad, Measured, whenDue } from './light-load.ts';
 import { type Bench, measureOpen, orderPath } from './measure.ts';
 import type { BenchmarkResult } from './targets.ts';
-import { headersOf } from './wrk.ts';
+import { headersOf, type LoadResult } from './wrk.ts';
 
 /** How many times more users arrive in the rush. */
 const overload = 10;
@@ -22,7 +22,7 @@ const thinkMs = (user: number): number => 500 + ((user * 7_919) % 1_000);
 /** How long a pass is out: its user asks for it, thinks, and buys. */
 const passSeconds = 2;
 
-export interface WaitingRow extends LightResult {
+export interface WaitingRow extends LoadResult {
   readonly name: 'calm' | 'rush' | 'rush without a waiting room';
   readonly usersPerSecond: number;
   readonly users: number;
@@ -106,33 +106,26 @@ async function directly(baseUrl: string, voucherId: string, load: Arrivals, sign
 }
 
 /** Until the last user has come, and every purchase that was begun is answered. */
-async function line(
+const line = (
   baseUrl: string,
   voucherId: string,
   { rate, headers }: Arrivals,
   signal: AbortSignal,
-) {
-  const connections = await LightConnections.open(baseUrl);
-  const over = new AbortController();
-  const users = new Line(connections, voucherId, headers);
-  const come = async () => {
-    const ended = AbortSignal.any([signal, over.signal]);
-    await whenDue(rate, headers.length, ended, (next) =>
-      users.enter(next, process.hrtime.bigint()),
-    );
-    const waiting = users.waiting;
-    users.end();
-    while (users.isBuying) await sleep(5, undefined, { signal: ended });
-    return { ...users.purchases.result(), waiting, inversions: inversionsOf(users.looks) };
-  };
-  try {
-    return await Promise.race([come(), connections.closed]);
-  } finally {
-    over.abort();
-    users.end();
-    connections.close();
-  }
-}
+) =>
+  LightConnections.use(baseUrl, {}, signal, async (connections, ended) => {
+    const users = new Line(connections, voucherId, headers);
+    try {
+      await whenDue(rate, headers.length, ended, (next) =>
+        users.enter(next, process.hrtime.bigint()),
+      );
+      const waiting = users.waiting;
+      users.end();
+      while (users.isBuying) await sleep(5, undefined, { signal: ended });
+      return { ...users.purchases.result(), waiting, inversions: inversionsOf(users.looks) };
+    } finally {
+      users.end();
+    }
+  });
 
 type PlaceAnswer = { readonly place: number; readonly askAgainSeconds?: number; pass?: string };
 

@@ -13,13 +13,16 @@ import { programPath } from '../environment/processes.ts';
 /** How many answers had each code: `accepted`, or the code of a problem. */
 export type Answers = Readonly<Record<string, number>>;
 
-export interface WrkResult {
-  readonly seconds: number;
+export interface LoadResult {
   readonly answers: Answers;
-  /** Requests without an answer. */
-  readonly broken: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+}
+
+export interface WrkResult extends LoadResult {
+  readonly seconds: number;
+  /** Requests without an answer. */
+  readonly broken: number;
 }
 
 /** One Authorization header for each user. A load goes on where the one before ended. */

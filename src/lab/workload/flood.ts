@@ -1,4 +1,5 @@
 /** A flood from one address: each connection sends the next request when it has an answer. */
+import { once } from 'node:events';
 import type { AddressLimits } from '../environment/servers/service.ts';
 import { codeOf, LightConnections, requestText } from './light-connections.ts';
 
@@ -53,22 +54,19 @@ export async function flood(
   answers: Record<string, number> = {},
 ): Promise<Record<string, number>> {
   const options = { count: floodConnections, addressOf: () => attacker };
-  const connections = await LightConnections.open(baseUrl, options);
-  let next = 1_000_000;
-  const ask = () => {
-    const headers = { Authorization: `Bearer e30.e30.${'A'.repeat(43)}` };
-    connections.ask(requestText(method, path.replace('%d', String(next++)), headers), (answer) => {
-      const code = codeOf(answer);
-      answers[code] = (answers[code] ?? 0) + 1;
-      if (!signal.aborted) ask();
-    });
-  };
-  for (let connection = 0; connection < floodConnections; connection++) ask();
-  const over = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-  try {
-    await Promise.race([over, connections.closed]);
-    return answers;
-  } finally {
-    connections.close();
-  }
+  const headers = { Authorization: `Bearer e30.e30.${'A'.repeat(43)}` };
+  await LightConnections.use(baseUrl, options, signal, async (connections, ended) => {
+    let next = 1_000_000;
+    const ask = () => {
+      const text = requestText(method, path.replace('%d', String(next++)), headers);
+      connections.ask(text, (answer) => {
+        const code = codeOf(answer);
+        answers[code] = (answers[code] ?? 0) + 1;
+        if (!ended.aborted) ask();
+      });
+    };
+    for (let connection = 0; connection < floodConnections; connection++) ask();
+    await once(ended, 'abort');
+  });
+  return answers;
 }

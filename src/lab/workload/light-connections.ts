@@ -23,31 +23,40 @@ interface Request {
 }
 
 export class LightConnections {
-  readonly #sockets: readonly Socket[];
   readonly #free: Socket[];
   readonly #late: Request[] = [];
-  /** Rejects when one is closed: its request has no answer to wait for. */
-  readonly closed: Promise<never>;
 
-  private constructor(url: string, sockets: readonly Socket[]) {
-    this.#sockets = sockets;
+  private constructor(sockets: readonly Socket[]) {
     this.#free = [...sockets];
-    this.closed = Promise.race(sockets.map((socket) => once(socket, 'close'))).then(() => {
-      throw new Error(`a connection to ${url} was closed`);
-    });
-    this.closed.catch(() => {}); // Each wait for an answer is a race with it.
   }
 
-  static async open(
+  /**
+   * Open for as long as `work` takes; `ended` aborts when it is over, or interrupted.
+   * @throws Error when one is closed: its request has no answer to wait for
+   */
+  static async use<T>(
     url: string,
-    { count = usual, addressOf }: LightOptions = {},
-  ): Promise<LightConnections> {
+    { count = usual, addressOf }: LightOptions,
+    signal: AbortSignal,
+    work: (connections: LightConnections, ended: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const { hostname: host, port } = new URL(url);
     const sockets = Array.from({ length: count }, (_, connection) =>
       connect({ host, port: Number(port), ...localAddress(addressOf?.(connection)) }),
     );
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-    return new LightConnections(url, sockets);
+    const connections = new LightConnections(sockets);
+    const closed = Promise.race(sockets.map((socket) => once(socket, 'close'))).then(() => {
+      throw new Error(`a connection to ${url} was closed`);
+    });
+    const over = new AbortController();
+    const ended = AbortSignal.any([signal, over.signal]);
+    try {
+      return await Promise.race([work(connections, ended), closed]);
+    } finally {
+      over.abort();
+      for (const socket of sockets) socket.destroy();
+    }
   }
 
   /** @param text the whole request @param onAnswer is given the whole answer */
@@ -55,10 +64,6 @@ export class LightConnections {
     const socket = this.#free.shift(); // In turn: nginx closes one that has sent nothing.
     if (socket) this.#send(socket, { text, onAnswer });
     else this.#late.push({ text, onAnswer });
-  }
-
-  close(): void {
-    for (const socket of this.#sockets) socket.destroy();
   }
 
   #send(socket: Socket, { text, onAnswer }: Request): void {
