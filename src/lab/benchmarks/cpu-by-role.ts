@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Lab } from '../environment/lab.ts';
 import { childrenWith, statFields } from '../environment/process-table.ts';
+import { sum } from '../stage/counts.ts';
 
 export const cpuRoles = ['nginx', 'api', 'redis', 'worker', 'database', 'others', 'load'] as const;
 export type CpuRole = (typeof cpuRoles)[number];
@@ -32,7 +33,7 @@ export function beginCpuPeriod(processes: () => readonly RoleProcess[]): () => C
   const before = read();
   return () => {
     const after = read();
-    const times = cpuRoles.map((role, index) => [role, sum(before[index], after[index])]);
+    const times = cpuRoles.map((role, index) => [role, timeBetween(before[index], after[index])]);
     return Object.fromEntries(times) as CpuByRole;
   };
 }
@@ -50,25 +51,19 @@ export function beginPeriod(processes: () => readonly RoleProcess[]) {
 const readingsOf = (processes: readonly RoleProcess[]): Readings =>
   new Map(processes.map(({ pid }) => [pid, readCpu(pid)]));
 
-function sum(before: Readings = new Map(), after: Readings = new Map()): number | null {
-  let microseconds = 0;
-  for (const pid of new Set([...before.keys(), ...after.keys()])) {
-    const time = cpuBetween(before.get(pid) ?? null, after.get(pid) ?? null);
-    if (time === null) return null;
-    microseconds += time;
-  }
-  return microseconds;
+function timeBetween(before: Readings = new Map(), after: Readings = new Map()): number | null {
+  const pids = [...new Set([...before.keys(), ...after.keys()])];
+  return sumOfKnown(pids.map((pid) => cpuBetween(before.get(pid) ?? null, after.get(pid) ?? null)));
 }
 
-export function sumOfServers(cpu: CpuByRole): number | null {
-  let sum = 0;
-  for (const role of serverRoles) {
-    const time = cpu[role];
-    if (time === null) return null;
-    sum += time;
-  }
-  return sum;
+/** Null as soon as one of them is unknown. */
+export function sumOfKnown(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === values.length ? sum(known) : null;
 }
+
+export const sumOfServers = (cpu: CpuByRole): number | null =>
+  sumOfKnown(serverRoles.map((role) => cpu[role]));
 
 /** The CPU time of one request; null when there was no request. */
 export function cpuPerRequest(cpu: CpuByRole, requests: number): CpuByRole {
@@ -114,8 +109,7 @@ function timeOfThreads(pid: number): number | null {
   const threads = readdirSync(`/proc/${pid}/task`);
   const times = threads.map((thread) => timeOfThread(`/proc/${pid}/task/${thread}/schedstat`));
   const known = times.filter((time) => time !== null);
-  if (known.length === 0) return null;
-  return known.reduce((sum, time) => sum + time, 0);
+  return known.length === 0 ? null : sum(known);
 }
 
 function timeOfThread(file: string): number | null {
@@ -154,7 +148,7 @@ export function machineTime(stat = readFileSync('/proc/stat', 'utf8')): MachineT
   const [first = ''] = stat.split('\n');
   const times = first.split(/ +/).slice(1, 9).map(Number); // Later ones are in these already.
   const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, ...interruptsAndHost] = times;
-  const busy = [user, nice, system, ...interruptsAndHost].reduce((sum, time) => sum + time, 0);
+  const busy = sum([user, nice, system, ...interruptsAndHost]);
   return { busy, all: busy + idle + wait };
 }
 
@@ -165,12 +159,9 @@ export function otherShare(
   ours: CpuByRole,
 ): number | null {
   const all = (after.all - before.all) * tickMicroseconds;
-  let rest = (after.busy - before.busy) * tickMicroseconds;
-  for (const time of Object.values(ours)) {
-    if (time === null) return null;
-    rest -= time;
-  }
-  return all > 0 ? Math.max(0, rest / all) : null;
+  const busy = (after.busy - before.busy) * tickMicroseconds;
+  const own = sumOfKnown(Object.values(ours));
+  return own === null || all <= 0 ? null : Math.max(0, (busy - own) / all);
 }
 
 /** The servers of the lab; those that are not here are `others`. */

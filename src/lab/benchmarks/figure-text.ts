@@ -1,6 +1,7 @@
 /** How the figures of all benchmarks are written, and the paragraphs that all reports end with. */
 import type { Bilingual, Table } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
+import { sumOfKnown } from './cpu-by-role.ts';
 import type { BenchmarkResult, ClosedBenchmarkResult, JudgedTarget, Spread } from './targets.ts';
 
 /** More other work than this makes every figure worse than the service is. */
@@ -29,8 +30,7 @@ export const rangeColumn = <Row>(figure: (row: Row) => Spread | null, digits = 0
 
 /** The sum of the medians; `?` when one of them is unknown. */
 export function sumText(spreads: readonly (Spread | null)[], digits = 0): string {
-  const sum = spreads.reduce((total, spread) => total + (spread?.median ?? Number.NaN), 0);
-  return Number.isNaN(sum) ? '?' : sum.toFixed(digits);
+  return sumOfKnown(spreads.map((spread) => spread?.median ?? null))?.toFixed(digits) ?? '?';
 }
 
 export const roundsText = ({

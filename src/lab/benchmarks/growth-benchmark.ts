@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import { labError } from '../errors.ts';
+import { sum } from '../stage/counts.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { labProcesses } from './cpu-by-role.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
@@ -280,7 +281,7 @@ const legend = {
 /** From /proc: megabytes that are in RAM, of all together. Null when one has ended. */
 function memoryOf(pids: readonly number[]): number | null {
   try {
-    return pids.reduce((sum, pid) => sum + residentMb(pid), 0);
+    return sum(pids.map(residentMb));
   } catch {
     return null;
   }

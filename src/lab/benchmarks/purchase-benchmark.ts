@@ -8,7 +8,7 @@ import { barePath, nginxAlonePath, nodePath } from '../environment/servers/nginx
 import type { Bilingual, Table, Text } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { withBareService } from './bare-service.ts';
-import { type CpuRole, cpuRoles, serverRoles, sumOfServers } from './cpu-by-role.ts';
+import { type CpuRole, cpuRoles, serverRoles, sumOfKnown, sumOfServers } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfSale } from './faults-of-figures.ts';
 import {
   cpuTitle,
@@ -219,10 +219,10 @@ export function reachableRatio({
   purchase,
 }: Readonly<Record<'bare' | 'purchase', Pick<RequestFigures, 'cpu'>>>): number | null {
   const sum = ({ cpu }: Pick<RequestFigures, 'cpu'>, roles: readonly CpuRole[]) =>
-    roles.reduce((time, role) => time + (cpu[role]?.median ?? Number.NaN), 0);
+    sumOfKnown(roles.map((role) => cpu[role]?.median ?? null));
   const http = sum(bare, ['load', 'nginx', 'api']);
-  const ratio = http / (http + sum(purchase, ['redis', 'worker', 'database']));
-  return Number.isNaN(ratio) ? null : ratio;
+  const rest = sum(purchase, ['redis', 'worker', 'database']);
+  return http === null || rest === null ? null : http / (http + rest);
 }
 
 const names: Readonly<Record<RequestName, Bilingual>> = {

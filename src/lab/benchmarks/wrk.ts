@@ -9,6 +9,7 @@ import { execa } from 'execa';
 import { z } from 'zod';
 import { signToken } from '../../service/http/tokens.ts';
 import { programPath } from '../environment/processes.ts';
+import { sum } from '../stage/counts.ts';
 
 /** How many answers had each code: `accepted`, or the code of a problem. */
 export type Answers = Readonly<Record<string, number>>;
@@ -104,5 +105,4 @@ export async function runWrk(
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 }
 
-export const countAnswers = (answers: Answers): number =>
-  Object.values(answers).reduce((sum, count) => sum + count, 0);
+export const countAnswers = (answers: Answers): number => sum(Object.values(answers));

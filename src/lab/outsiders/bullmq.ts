@@ -11,6 +11,7 @@
  *   fail at once, workers that never give up), "Stalled Jobs", "Retrying failing jobs" and
  *   "Important Notes" (at least once).
  */
+import { once } from 'node:events';
 import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { SaleKeys } from '../../service/connections/sale-keys.ts';
@@ -24,6 +25,7 @@ import {
   readOrder,
 } from '../../service/queues/shared/order-fields.ts';
 import { throwFirst } from '../../service/queues/shared/redis-queue.ts';
+import { sum } from '../stage/counts.ts';
 
 export interface BullmqOptions {
   /** Of the queue of BullMQ; its workers must all have the same times. */
@@ -81,14 +83,13 @@ export function bullmqQueue(redis: Redis, keys: SaleKeys, options: BullmqOptions
       stalledInterval: stalledIntervalMs,
     });
     worker.on('error', () => {});
-    await aborted(signal);
+    if (!signal.aborted) await once(signal, 'abort');
     await worker.close(); // The jobs in hand are finished first.
     connection.disconnect();
   }
 
   async function depth(): Promise<number> {
-    const counts = await queue().getJobCounts(...unsettled);
-    return Object.values(counts).reduce((sum, each) => sum + each, 0);
+    return sum(Object.values(await queue().getJobCounts(...unsettled)));
   }
 
   return { publish, consume, depth };
@@ -120,9 +121,3 @@ async function settle(
   if (!settled.has(order.id)) throw new Error('the order is not recorded');
   await redis.hdel(keys.of(order.voucherId).queued, order.id);
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
