@@ -14,8 +14,8 @@ import { tableOf } from '../stage/table.ts';
 import { type Redisson, redissonLock } from './redisson-cycles.ts';
 import { type JudgedTarget, judgeTarget, type Spread, spreadOfKnown } from './targets.ts';
 
-/** Acquires and releases a lock once. @returns how long it waited for the lock, in milliseconds */
-type Cycle = (resource: string) => Promise<number>;
+/** Acquires a lock. @returns what releases it */
+type Acquire = (resource: string) => Promise<() => Promise<unknown>>;
 
 /** The floor: only the two scripts that every such lock must send. */
 export const floor = 'two raw scripts (the floor)';
@@ -23,61 +23,58 @@ export const floor = 'two raw scripts (the floor)';
 const waitMs = 60_000;
 
 /** By name, the floor first. */
-async function openCycles(connections: Connections): Promise<Record<string, Cycle>> {
-  const cycles: Record<string, Cycle> = {
+async function openLocks(connections: Connections): Promise<Record<string, Acquire>> {
+  const locks: Record<string, Acquire> = {
     [floor]: rawScripts(connections),
     'redis-semaphore (Mutex)': semaphore(connections),
   };
-  for (const [rung, open] of lockFactories()) cycles[rung] = cycleOf(open(connections));
+  for (const [rung, open] of lockFactories()) locks[rung] = acquireOf(open(connections));
   await connections.ready();
-  return cycles;
+  return locks;
 }
 
-const cycleOf =
-  (lock: Lock): Cycle =>
+const acquireOf =
+  (lock: Lock): Acquire =>
   async (resource) => {
-    const askedAt = performance.now();
     const lease = await lock.acquire(resource, { waitMs });
-    const waitedMs = performance.now() - askedAt;
     if (!lease) throw serviceError('DEADLINE_PASSED', `the lock on ${resource}`, waitMs);
-    await lease.release();
-    return waitedMs;
+    return () => lease.release();
   };
 
 /** The two scripts of the reentrant lock and the removal of its latch, without the lock. */
-function rawScripts(connections: Connections): Cycle {
+function rawScripts(connections: Connections): Acquire {
   const redis = connections.redis('lock');
   const acquire = loadScript('locks/acquire-reentrant');
   const release = loadScript('locks/release-reentrant');
   let releases = 0;
   return async (resource) => {
-    const askedAt = performance.now();
     await runScript(redis, acquire, [resource], ['30000', 'floor']);
-    const waitedMs = performance.now() - askedAt;
-    releases += 1;
-    const latch = `${resource}:latch:${releases}`;
-    const keys = [resource, `${resource}:channel`, latch];
-    await runScript(redis, release, keys, ['0', '30000', 'floor', '3000']);
-    redis.del(latch).catch(() => {});
-    return waitedMs;
+    return async () => {
+      releases += 1;
+      const latch = `${resource}:latch:${releases}`;
+      const keys = [resource, `${resource}:channel`, latch];
+      await runScript(redis, release, keys, ['0', '30000', 'floor', '3000']);
+      redis.del(latch).catch(() => {});
+    };
   };
 }
 
-function semaphore(connections: Connections): Cycle {
+function semaphore(connections: Connections): Acquire {
   const redis = connections.redis('lock');
   return async (resource) => {
     const mutex = new SemaphoreMutex(redis, resource, { acquireTimeout: waitMs });
-    const askedAt = performance.now();
     await mutex.acquire();
-    const waitedMs = performance.now() - askedAt;
-    await mutex.release();
-    return waitedMs;
+    return () => mutex.release();
   };
 }
 
 interface Round {
   readonly cyclesPerSecond: number;
   readonly p99Ms: number;
+}
+
+interface Contended extends Round {
+  readonly commandsPerCycle: number;
 }
 
 export interface LockCost {
@@ -90,11 +87,7 @@ export interface LockCost {
    * Fifty contenders; p99 of the wait for the lock. Absent for the floor, which is no lock, and for
    * Redisson.
    */
-  readonly contended?: {
-    readonly cyclesPerSecond: number;
-    readonly p99Ms: number;
-    readonly commandsPerCycle: number;
-  };
+  readonly contended?: Contended;
 }
 
 const warmUpMs = 500;
@@ -110,18 +103,19 @@ export async function benchmarkLocks(
   progress: Progress,
 ): Promise<LockCost[]> {
   const commandsSent = countCommands();
-  const cycles = Object.entries(await openCycles(connections));
+  const locks = await openLocks(connections);
   // The first lock that is measured must not pay for the warm-up.
   await repeat(rawScripts(connections), 1, warmUpMs * 4, 'warm-up');
-  for (const [lock, cycle] of cycles) await repeat(cycle, 1, warmUpMs, `warm-up:${lock}`);
+  for (const [lock, acquire] of Object.entries(locks))
+    await repeat(acquire, 1, warmUpMs, `warm-up:${lock}`);
   await redisson?.repeat('warm-up:redisson', warmUpMs * 4);
-  const alone = await measureAlone(cycles, redisson, progress);
+  const alone = await measureAlone(locks, redisson, progress);
   const costs: LockCost[] = [];
   for (const [lock, measured] of alone) {
     const rates = measured.map(({ cyclesPerSecond }) => cyclesPerSecond);
     const cost = { lock, alone: median(measured), rounds: rates };
-    const cycle = cycles.find(([name]) => name === lock)?.[1];
-    if (lock === floor || !cycle) {
+    const acquire = locks[lock];
+    if (lock === floor || !acquire) {
       costs.push(cost);
       continue;
     }
@@ -129,20 +123,18 @@ export async function benchmarkLocks(
       en: `${lock}: ${contenders} contenders …`,
       zh: `${lock}：${contenders} 个竞争者……`,
     });
-    const contended = await measureContended(lock, cycle, commandsSent);
-    costs.push({ ...cost, contended });
+    costs.push({ ...cost, contended: await measureContended(lock, acquire, commandsSent) });
   }
   return costs;
 }
 
 async function measureContended(
   lock: string,
-  cycle: Cycle,
+  acquire: Acquire,
   commandsSent: () => number,
-): Promise<NonNullable<LockCost['contended']>> {
+): Promise<Contended> {
   const before = commandsSent();
-  const resource = `contended:${lock}`;
-  const measured = await repeat(cycle, contenders, contendedMs, resource);
+  const measured = await repeat(acquire, contenders, contendedMs, `contended:${lock}`);
   return {
     cyclesPerSecond: measured.perSecond,
     p99Ms: measured.waitP99Ms,
@@ -151,19 +143,19 @@ async function measureContended(
 }
 
 async function measureAlone(
-  cycles: readonly [lock: string, cycle: Cycle][],
+  locks: Readonly<Record<string, Acquire>>,
   redisson: Redisson | null,
   progress: Progress,
 ): Promise<ReadonlyMap<string, readonly Round[]>> {
-  const names = [...cycles.map(([lock]) => lock), ...(redisson ? [redissonLock] : [])];
+  const names = [...Object.keys(locks), ...(redisson ? [redissonLock] : [])];
   const measured = new Map<string, Round[]>(names.map((lock) => [lock, []]));
   for (let round = 1; round <= rounds; round++) {
     progress({
       en: `each lock alone, round ${round} of ${rounds} …`,
       zh: `每种锁，没有竞争，第 ${round} 轮，共 ${rounds} 轮……`,
     });
-    for (const [lock, cycle] of cycles) {
-      const { perSecond, cycleP99Ms } = await repeat(cycle, 1, aloneMs, `alone:${lock}`);
+    for (const [lock, acquire] of Object.entries(locks)) {
+      const { perSecond, cycleP99Ms } = await repeat(acquire, 1, aloneMs, `alone:${lock}`);
       measured.get(lock)?.push({ cyclesPerSecond: perSecond, p99Ms: cycleP99Ms });
     }
     const beside = await redisson?.repeat('alone:redisson', aloneMs);
@@ -193,14 +185,16 @@ export function lockTarget(costs: readonly LockCost[]): JudgedTarget {
   return judgeTarget(target, shareOfFloor(costs, 'redis-reentrant'), rounds);
 }
 
-async function repeat(cycle: Cycle, workers: number, forMs: number, resource: string) {
+async function repeat(acquire: Acquire, workers: number, forMs: number, resource: string) {
   const cycles = createHistogram();
   const waits = createHistogram();
   const startedAt = performance.now();
   const work = async () => {
     while (performance.now() - startedAt < forMs) {
       const from = performance.now();
-      record(waits, await cycle(resource));
+      const release = await acquire(resource);
+      record(waits, performance.now() - from);
+      await release();
       record(cycles, performance.now() - from);
     }
   };
