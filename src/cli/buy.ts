@@ -70,7 +70,7 @@ export const addVoucher = command(voucherRow, async ({ labFolder }, given) => {
     ...(endsIn !== undefined && { endsInMs: endsIn * 1_000 }),
   };
   const sale = { title: 'by hand', stock, rung, ...split, ...window, lab: { workMs } };
-  const id = await putOnSale(lab.baseUrl, labTokenSecret, lab.shape.instances, sale);
+  const id = await putOnSale(lab, sale);
   const data = { id, rung, stock, ...split };
   print(json, data, () => saleWords[language].onSale(data));
 });

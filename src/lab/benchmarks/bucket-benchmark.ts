@@ -14,7 +14,7 @@ import { type RedisMasters, startSaleMasters } from '../environment/redis-master
 import type { Table } from '../stage/result.ts';
 import { type Block, tableOf } from '../stage/table.ts';
 import { drained } from '../workload/drained.ts';
-import { endSales, putOnSale } from '../workload/sale.ts';
+import { endSales } from '../workload/sale.ts';
 import { buySteadily, byBucket, onePurchaseEach } from '../workload/steady-purchases.ts';
 import { cpuBetween, readCpu } from './cpu-by-role.ts';
 import { faultsOfSale } from './faults-of-figures.ts';
@@ -31,6 +31,7 @@ import {
   conditionsOf,
   type MeasuredSale,
   measureSale,
+  putVoucherOnSale,
   tellRound,
   warmingUp,
 } from './measure.ts';
@@ -132,7 +133,7 @@ async function measureAll(bench: Bench, masters: RedisMasters): Promise<BucketBe
 }
 
 async function measureRound(bench: Bench, masters: RedisMasters, buckets: number): Promise<Round> {
-  const voucherId = await onSale(bench, bench.load.tokens.count, buckets);
+  const voucherId = await putVoucherOnSale(bench, rung, bench.load.tokens.count, { buckets });
   const before = masters.pids.map(readCpu);
   const others = masters.pids.map((pid) => ({ role: 'redis', pid }) as const);
   const sale = await measureSale(bench, rung, { voucherId, others });
@@ -160,11 +161,11 @@ function figuresOf(rounds: readonly Round[]): Omit<BucketRow, 'buckets' | 'end'>
 async function measureEnd(bench: Bench, buckets: number): Promise<EndFigures> {
   const { lab, connections, signal } = bench;
   const { stock, users, purchasesPerSecond, withinMs } = endOfStock;
-  const voucherId = await onSale(bench, stock, buckets);
+  const voucherId = await putVoucherOnSale(bench, rung, stock, { buckets });
   const purchases = onePurchaseEach(voucherId, 'end', users);
   const tries = await buySteadily(purchases, {
     baseUrl: lab.baseUrl,
-    tokenSecret: connections.config.TOKEN_SECRET,
+    tokenSecret: lab.tokenSecret,
     purchasesPerSecond,
     giveUp: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]),
   });
@@ -175,11 +176,6 @@ async function measureEnd(bench: Bench, buckets: number): Promise<EndFigures> {
   const demands = byBucket(keys, purchases, buckets).map((each) => each.length);
   const sale: EndOfStock = { tries, facts, end, demands };
   return endFigures([sale]);
-}
-
-function onSale({ lab, connections }: Bench, stock: number, buckets: number): Promise<string> {
-  const sale = { title: 'benchmark', stock, rung, buckets };
-  return putOnSale(lab.baseUrl, connections.config.TOKEN_SECRET, lab.shape.instances, sale);
 }
 
 export function faultsOfEnd({ buckets, end }: Pick<BucketRow, 'buckets' | 'end'>): string[] {

@@ -155,14 +155,13 @@ export function marksUpTo(orders: number): number[] {
 
 /** Each slice has new users: a user buys this voucher once. */
 function byHttp(bench: Bench, rung: RungName, voucherId: string): Seller {
-  const { lab, load, connections } = bench;
+  const { lab, load } = bench;
   const { count } = load.tokens;
   let tokens: Tokens = { file: '', count: 0, next: 0 };
   let used = 0;
   const sell: SellSlice = async (firstUser) => {
     // Signed for several slices, as far as the last one shows how many a slice needs.
-    if (tokens.count - tokens.next <= 2 * used)
-      tokens = await writeTokens(lab.folder, connections.config.TOKEN_SECRET, count, firstUser);
+    if (tokens.count - tokens.next <= 2 * used) tokens = await writeTokens(lab, count, firstUser);
     const from = tokens.next;
     const own = { ...bench, load: { ...load, tokens } };
     const sale = await measureSale(own, rung, { voucherId, firstUser });

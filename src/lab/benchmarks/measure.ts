@@ -154,15 +154,13 @@ export async function measureSale(
 export const orderPath = (voucherId: string): string => `/vouchers/${voucherId}/orders`;
 
 export async function putVoucherOnSale(
-  { lab, connections }: Pick<Bench, 'lab' | 'connections'>,
+  { lab }: Pick<Bench, 'lab'>,
   rung: string,
   stock: number,
   more: Partial<NewSale> = {},
 ): Promise<string> {
   await provideFor(lab, rung);
-  const sale = { title: 'benchmark', stock, rung, ...more };
-  const { TOKEN_SECRET } = connections.config;
-  return putOnSale(lab.baseUrl, TOKEN_SECRET, lab.shape.instances, sale);
+  return putOnSale(lab, { title: 'benchmark', stock, rung, ...more });
 }
 
 const betweenCountsMs = 100;
@@ -223,7 +221,7 @@ export async function measureOpen<Sent extends { readonly answers: Answers }>(
   send: (voucherId: string) => Promise<Sent>,
   more: Partial<NewSale> = {},
 ): Promise<Sent & OpenLoad> {
-  const voucherId = await putVoucherOnSale({ lab, connections }, rung, stock, more);
+  const voucherId = await putVoucherOnSale({ lab }, rung, stock, more);
   const endPeriod = beginPeriod(() => labProcesses(lab));
   const sent = await send(voucherId);
   const depth = orderDepth(connections, rung);
@@ -252,7 +250,7 @@ export function withBench<T>(
     await lab.ensure({ ...defaultShape, instances, settings: { HISTORY_FOLDER: '' } });
     const count = Math.max(usersMin, usersPerSecond * load.seconds);
     progress({ en: `Signing ${count} tokens …`, zh: `签发 ${count} 个令牌……` });
-    const tokens = await writeTokens(lab.folder, connections.config.TOKEN_SECRET, count);
+    const tokens = await writeTokens(lab, count);
     return work({ lab, connections, load: { ...load, tokens }, rounds, signal, progress });
   });
 }

@@ -111,7 +111,7 @@ async function overloaded(bench: Bench, rung: string, rate: number): Promise<Run
   const startedAt = performance.now();
   const tries = await buySteadily(onePurchaseEach(voucherId, 'queue', due), {
     baseUrl: lab.baseUrl,
-    tokenSecret: connections.config.TOKEN_SECRET,
+    tokenSecret: lab.tokenSecret,
     purchasesPerSecond: rate,
     clients,
     repeats: false,

@@ -4,6 +4,7 @@ import { accessSync, constants } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { z } from 'zod';
+import type { Lab } from '../environment/lab.ts';
 import { programPath } from '../environment/processes.ts';
 import { labError } from '../errors.ts';
 import type { Bilingual } from '../stage/result.ts';
@@ -82,9 +83,8 @@ export async function measureRate(
   signal.throwIfAborted();
   const { seconds } = load;
   const due = rate * seconds;
-  const { TOKEN_SECRET } = connections.config;
   const measured = await measureOpen({ lab, connections }, rung, due, (voucherId) =>
-    runK6Load(lab.baseUrl, TOKEN_SECRET, { rate, seconds, voucherId, firstUser }, signal),
+    runK6Load(lab, { rate, seconds, voucherId, firstUser }, signal),
   );
   const reasons = reasonsAgainst(measured, due);
   return { ...measured, rate, seconds, reasons, isGood: reasons.length === 0 };
@@ -292,8 +292,7 @@ export interface K6Load {
 
 /** The requests are due at a fixed rate, however slow the service is. */
 async function runK6Load(
-  baseUrl: string,
-  tokenSecret: string,
+  { baseUrl, tokenSecret }: Pick<Lab, 'baseUrl' | 'tokenSecret'>,
   { rate, seconds, voucherId, firstUser }: K6Load,
   signal: AbortSignal,
 ): Promise<K6Result> {

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { z } from 'zod';
 import { signToken } from '../../service/http/tokens.ts';
+import type { Lab } from '../environment/lab.ts';
 import { programPath } from '../environment/processes.ts';
 import { sum } from '../stage/counts.ts';
 
@@ -48,8 +49,7 @@ const answerWithin = '10s';
 
 /** The users are numbered from `first`. */
 export async function writeTokens(
-  folder: string,
-  tokenSecret: string,
+  { folder, tokenSecret }: Pick<Lab, 'folder' | 'tokenSecret'>,
   count: number,
   first = 1,
 ): Promise<Tokens> {

@@ -76,13 +76,12 @@ export const killStorm: Drill = {
 };
 
 async function plan(stage: Stage, seed: number, count: number): Promise<Purchase[]> {
-  const { baseUrl, tokenSecret } = stage.lab;
   const sale = { title: `kill-storm, seed ${seed}`, stock, rung };
   const purchases: Purchase[] = [];
   while (purchases.length < count) {
     stage.signal.throwIfAborted();
     // No instance has read it: the first one to sell it must, also while the database is away.
-    const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
+    const voucherId = await createVoucher(stage.lab, sale);
     purchases.push(...planPurchases(voucherId, users, seed));
   }
   return purchases;

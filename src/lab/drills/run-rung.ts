@@ -73,7 +73,7 @@ export async function runRung(request: RunRequest, stage: Stage): Promise<Run> {
     request;
   await stage.serve(request);
   await provideFor(stage.lab, rung);
-  await warmUp({ ...request, baseUrl: stage.lab.baseUrl }, stage.connections);
+  await warmUp(stage.lab, request, stage.connections);
   const title = `${rung} on ${instances}, seed ${seed}`;
   const voucherId = await stage.putOnSale({ title, stock, rung, lab: { workMs, retries } });
   const startedAt = performance.now();

@@ -34,7 +34,7 @@ export interface Probe {
 export async function lockProbe({ lab, connections }: Stage, rung: string): Promise<Probe> {
   const { TOKEN_SECRET: tokenSecret } = connections.config;
   const sale = { title: 'is the lock there?', stock: 1_000, rung: probed(rung) };
-  const voucherId = await createVoucher(lab.baseUrl, tokenSecret, sale);
+  const voucherId = await createVoucher(lab, sale);
   const sells = async (instance: string): Promise<boolean> => {
     const userId = String(randomInt(1, 2 ** 40));
     const agent = new Agent({ headersTimeout: withinMs });

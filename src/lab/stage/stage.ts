@@ -118,19 +118,16 @@ export class Stage {
   /** @returns the id of a voucher that every instance has in memory. @throws SERVICE_REFUSED */
   async putOnSale(sale: NewSale): Promise<string> {
     this.signal.throwIfAborted();
-    const { baseUrl, shape, tokenSecret } = this.lab;
     const { rung, stock } = sale;
     await provideFor(this.lab, rung);
-    const voucherId = await putOnSale(baseUrl, tokenSecret, shape.instances, sale);
+    const voucherId = await putOnSale(this.lab, sale);
     this.emit({ kind: 'on-sale', voucherId, rung, stock });
     return voucherId;
   }
 
   /** Before a load: the instances have their code compiled, and the rung open. */
   async warmUp(rung: RungName, seed: number): Promise<void> {
-    const { baseUrl, shape } = this.lab;
-    const request = { rung, instances: shape.instances, seed, baseUrl, requestsPerEagerUser: 1 };
-    await warmUp(request, this.connections);
+    await warmUp(this.lab, { rung, seed, requestsPerEagerUser: 1 }, this.connections);
   }
 
   async buy(

@@ -6,14 +6,13 @@ import { Agent } from 'undici';
 import type { Attempt } from '../../service/audit/facts.ts';
 import type { Connections } from '../../service/connections/connections.ts';
 import { signToken } from '../../service/http/tokens.ts';
+import type { Lab } from '../environment/lab.ts';
 import { buyOnce, type Intent } from './buy-once.ts';
 import { drained } from './drained.ts';
 import { putOnSale } from './sale.ts';
 import { shuffler } from './shuffle.ts';
 
-export interface Rush {
-  readonly baseUrl: string;
-  readonly tokenSecret: string;
+export interface Rush extends Pick<Lab, 'baseUrl' | 'tokenSecret'> {
   readonly voucherId: string;
   readonly users: number;
   readonly seed: number;
@@ -94,23 +93,25 @@ const warmUpUsers = 150;
 /** Until every instance has answered; Node's own cluster may leave one out of a rush. */
 const roundsMax = 5;
 
-interface WarmUp extends Pick<Rush, 'baseUrl' | 'seed' | 'requestsPerEagerUser'> {
+interface WarmUp extends Pick<Rush, 'seed' | 'requestsPerEagerUser'> {
   readonly rung: string;
-  readonly instances: number;
 }
 
 /**
  * The same rush on a voucher that is not audited. A cold instance answers late: then the first
  * sells out before the others have begun, and no race can show.
  */
-export async function warmUp(request: WarmUp, connections: Connections): Promise<void> {
-  const { rung, instances, seed, baseUrl, requestsPerEagerUser } = request;
-  const tokenSecret = connections.config.TOKEN_SECRET;
+export async function warmUp(
+  lab: Pick<Lab, 'baseUrl' | 'tokenSecret' | 'shape'>,
+  { rung, seed, requestsPerEagerUser }: WarmUp,
+  connections: Connections,
+): Promise<void> {
+  const { baseUrl, tokenSecret, shape } = lab;
   const sale = { title: 'warm-up', stock: warmUpUsers, rung, lab: { workMs: 1 } };
-  const voucherId = await putOnSale(baseUrl, tokenSecret, instances, sale);
+  const voucherId = await putOnSale(lab, sale);
   const answering = new Set<string | undefined>();
   const load = { baseUrl, tokenSecret, voucherId, users: warmUpUsers, requestsPerEagerUser };
-  for (let round = 0; round < roundsMax && answering.size < instances; round++) {
+  for (let round = 0; round < roundsMax && answering.size < shape.instances; round++) {
     const attempts = await rush({ ...load, seed: seed + round });
     for (const { instance } of attempts) answering.add(instance);
   }

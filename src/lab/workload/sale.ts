@@ -28,40 +28,32 @@ const hourMs = 3_600_000;
  * @throws SERVICE_REFUSED
  */
 export async function putOnSale(
-  baseUrl: string,
-  tokenSecret: string,
-  instances: number,
+  lab: Pick<Lab, 'baseUrl' | 'tokenSecret' | 'shape'>,
   sale: NewSale,
 ): Promise<string> {
-  const voucherId = await createVoucher(baseUrl, tokenSecret, sale);
-  await readOnEveryInstance(baseUrl, voucherId, instances);
+  const voucherId = await createVoucher(lab, sale);
+  await readOnEveryInstance(lab, voucherId);
   return voucherId;
 }
 
 /** @returns the id of a voucher. @throws SERVICE_REFUSED */
 export async function createVoucher(
-  baseUrl: string,
-  tokenSecret: string,
+  { baseUrl, tokenSecret }: Pick<Lab, 'baseUrl' | 'tokenSecret'>,
   { beginsInMs = -hourMs, endsInMs = 2 * hourMs, ...sale }: NewSale,
 ): Promise<string> {
-  const token = await signToken(tokenSecret, '1', 'operator');
   const at = (fromNowMs: number) => new Date(Date.now() + fromNowMs).toISOString();
-  const answer = await fetch(`${baseUrl}/vouchers`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...sale, beginTime: at(beginsInMs), endTime: at(endsInMs) }),
-  });
+  const voucher = { ...sale, beginTime: at(beginsInMs), endTime: at(endsInMs) };
+  const answer = await fetch(`${baseUrl}/vouchers`, await byOperator(tokenSecret, 'POST', voucher));
   await refuseUnlessOk(answer, 'the creation of a voucher');
   return Created.parse(await answer.json()).id;
 }
 
 /** Each instance then has the voucher in memory and its rung open. */
 async function readOnEveryInstance(
-  baseUrl: string,
+  { baseUrl, shape }: Pick<Lab, 'baseUrl' | 'shape'>,
   voucherId: string,
-  instances: number,
 ): Promise<void> {
-  const reads = Array.from({ length: instances * 8 }, () =>
+  const reads = Array.from({ length: shape.instances * 8 }, () =>
     fetch(`${baseUrl}/vouchers/${voucherId}`),
   );
   for (const answer of await Promise.all(reads)) {
@@ -69,6 +61,21 @@ async function readOnEveryInstance(
     await answer.arrayBuffer();
   }
 }
+
+const byOperator = async (
+  tokenSecret: string,
+  method: 'POST' | 'PATCH',
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<RequestInit> => ({
+  method,
+  headers: {
+    authorization: `Bearer ${await signToken(tokenSecret, '1', 'operator')}`,
+    'content-type': 'application/json',
+    ...headers,
+  },
+  body: JSON.stringify(body),
+});
 
 /** @throws SERVICE_REFUSED */
 async function refuseUnlessOk(answer: Response, what: string): Promise<void> {
@@ -85,13 +92,9 @@ export async function changeOnce(
   edit: VoucherEdit,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<ChangeStatus> {
-  const token = await signToken(tokenSecret, '1', 'operator');
+  const request = await byOperator(tokenSecret, 'PATCH', edit, headers);
   try {
-    const answer = await fetch(`${baseUrl}/vouchers/${voucherId}`, {
-      method: 'PATCH',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(edit),
-    });
+    const answer = await fetch(`${baseUrl}/vouchers/${voucherId}`, request);
     await answer.arrayBuffer();
     return answer.status;
   } catch {

@@ -10,6 +10,7 @@ import { Agent } from 'undici';
 import type { Attempt } from '../../service/audit/facts.ts';
 import type { SaleKeys } from '../../service/connections/sale-keys.ts';
 import { signToken } from '../../service/http/tokens.ts';
+import type { Lab } from '../environment/lab.ts';
 import { buyOnce, type Intent } from './buy-once.ts';
 
 export interface Purchase extends Intent {
@@ -21,9 +22,7 @@ export interface Try extends Attempt {
   readonly voucherId: string;
 }
 
-export interface SteadyLoad {
-  readonly baseUrl: string;
-  readonly tokenSecret: string;
+export interface SteadyLoad extends Pick<Lab, 'baseUrl' | 'tokenSecret'> {
   readonly purchasesPerSecond: number;
   /** One request for each purchase, whatever its answer. */
   readonly repeats?: false;

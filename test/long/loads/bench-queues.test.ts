@@ -11,7 +11,7 @@ test('every queue gets at most one and a half times what BullMQ records, and los
   const { bullmqPerSecond, rate, rows, faults } = await withConnections(
     lab(),
     async (connections) => {
-      const tokens = await writeTokens(lab().folder, connections.config.TOKEN_SECRET, 20_000);
+      const tokens = await writeTokens(lab(), 20_000);
       const load = { tokens, connections: 16, seconds: 1 };
       const { signal } = new AbortController();
       const bench = { lab: lab(), connections, load, rounds: 1, signal, progress: () => {} };
