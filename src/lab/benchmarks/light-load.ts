@@ -4,16 +4,19 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countBy } from '../stage/counts.ts';
-import { codeOf, LightConnections, requestText } from '../workload/light-connections.ts';
+import {
+  codeOf,
+  LightConnections,
+  type LightOptions,
+  requestText,
+} from '../workload/light-connections.ts';
 import { percentiles } from '../workload/percentiles.ts';
 import type { LoadResult } from './wrk.ts';
 
-export interface LightLoad {
+export interface LightLoad extends Pick<LightOptions, 'addressOf'> {
   readonly rate: number;
   /** The Authorization header of each request: as many are sent. */
   readonly headers: readonly string[];
-  /** Of this end of a connection; otherwise all have the same one. */
-  readonly addressOf?: (connection: number) => string;
 }
 
 /** @throws Error when a connection is closed: its request has no answer to wait for. */

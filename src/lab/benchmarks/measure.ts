@@ -135,9 +135,7 @@ export async function measureSale(
   const watch = watchDepth(depth);
   let lagMs = 0;
   const drained = async () => {
-    const endedAt = performance.now();
-    await waitUntil('the orders to be recorded', 300_000, async () => (await depth()) === 0, 10);
-    lagMs = performance.now() - endedAt;
+    lagMs = await drainMs(depth);
   };
   const path = orderPath(voucherId);
   const purchase = await measurePath(bench, path, open?.others, drained).finally(watch.stop);
@@ -161,6 +159,16 @@ export async function putVoucherOnSale(
 ): Promise<string> {
   await provideFor(lab, rung);
   return putOnSale(lab, { title: 'benchmark', stock, rung, ...more });
+}
+
+const recordedWithinMs = 300_000;
+
+/** Waits until no order is queued. @returns how long that took */
+export async function drainMs(depth: () => Promise<number>): Promise<number> {
+  const from = performance.now();
+  const isEmpty = async () => (await depth()) === 0;
+  await waitUntil('the orders to be recorded', recordedWithinMs, isEmpty, 10);
+  return performance.now() - from;
 }
 
 const betweenCountsMs = 100;
@@ -224,8 +232,7 @@ export async function measureOpen<Sent extends { readonly answers: Answers }>(
   const voucherId = await putVoucherOnSale({ lab }, rung, stock, more);
   const endPeriod = beginPeriod(() => labProcesses(lab));
   const sent = await send(voucherId);
-  const depth = orderDepth(connections, rung);
-  await waitUntil('the orders to be recorded', 300_000, async () => (await depth()) === 0);
+  await drainMs(orderDepth(connections, rung));
   const { time, otherWork } = endPeriod();
   const cpu = cpuPerRequest(time, countAnswers(sent.answers));
   const { accepted = 0 } = sent.answers;

@@ -41,8 +41,16 @@ import {
   type Target,
 } from './targets.ts';
 
-export const requestNames = ['nginx', 'node', 'bare', 'noop', 'purchase', 'sold-out'] as const;
-export type RequestName = (typeof requestNames)[number];
+const names = {
+  nginx: { en: 'nginx alone', zh: '只有 nginx' },
+  node: { en: 'bare node:http', zh: '裸 node:http' },
+  bare: { en: 'bare Hono', zh: '裸 Hono' },
+  noop: { en: 'no-op with token', zh: '验证令牌的空操作' },
+  purchase: { en: 'purchase, accepted', zh: '下单，受理' },
+  'sold-out': { en: 'purchase, sold out', zh: '下单，已售罄' },
+};
+export type RequestName = keyof typeof names;
+const requestNames = Object.keys(names) as RequestName[];
 
 /** The purchase's own sale is in `sale`. */
 export interface Round {
@@ -173,7 +181,7 @@ function summarize(bench: Bench, measured: readonly Round[]): PurchaseBenchmark 
   return {
     ...conditionsOf(bench),
     ratioToBare: ratio?.measured?.median ?? null,
-    requests: figuresByName((name) => measured.map(({ requests }) => requests[name])),
+    requests: figuresByName(measured),
     worker: {
       recordedPerSecond: spreadOf(sales.map(({ recordedPerSecond }) => recordedPerSecond)),
       lagMs: spreadOf(sales.map(({ lagMs }) => lagMs)),
@@ -195,9 +203,11 @@ export function faultsOfRound({ requests, sale }: Round, connections: number): s
   return [...others, ...refused, ...faultsOfSale(rung, sale, connections)];
 }
 
-function figuresByName(of: (name: RequestName) => LoadMeasurement[]) {
-  const figures = requestNames.map((name) => [name, requestFigures(of(name))]);
-  return Object.fromEntries(figures) as Record<RequestName, RequestFigures>;
+function figuresByName(measured: readonly Round[]): Record<RequestName, RequestFigures> {
+  const figuresOf = (name: RequestName) =>
+    requestFigures(measured.map(({ requests }) => requests[name]));
+  const figures = requestNames.map((name) => [name, figuresOf(name)]);
+  return Object.fromEntries(figures);
 }
 
 export function requestFigures(measured: readonly LoadMeasurement[]): RequestFigures {
@@ -225,15 +235,6 @@ export function reachableRatio({
   return http === null || rest === null ? null : http / (http + rest);
 }
 
-const names: Readonly<Record<RequestName, Bilingual>> = {
-  nginx: { en: 'nginx alone', zh: '只有 nginx' },
-  node: { en: 'bare node:http', zh: '裸 node:http' },
-  bare: { en: 'bare Hono', zh: '裸 Hono' },
-  noop: { en: 'no-op with token', zh: '验证令牌的空操作' },
-  purchase: { en: 'purchase, accepted', zh: '下单，受理' },
-  'sold-out': { en: 'purchase, sold out', zh: '下单，已售罄' },
-};
-
 export const purchaseReport = (result: PurchaseBenchmark): Block[] => [
   speedTable(result.requests),
   cpuTable(result.requests),
@@ -249,7 +250,7 @@ type Requests = PurchaseBenchmark['requests'];
 type NamedFigures = readonly [name: Bilingual, figures: RequestFigures];
 
 const rowsOf = (requests: Requests): NamedFigures[] =>
-  (Object.keys(names) as RequestName[]).map((name) => [names[name], requests[name]]);
+  requestNames.map((name) => [names[name], requests[name]]);
 
 function speedTable(requests: Requests): Table {
   const bare = requests.bare.requestsPerSecond.median;

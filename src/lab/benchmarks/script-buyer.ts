@@ -9,13 +9,12 @@ import { openRung } from '../../service/ladder/open-rung.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
 import { openOrderIds } from '../../service/order-ids/open-order-ids.ts';
 import { openVouchers } from '../../service/purchase/vouchers.ts';
-import { waitUntil } from '../environment/wait-until.ts';
 import { labError } from '../errors.ts';
 import { orderDepth } from '../stage/order-depth.ts';
 import { beginPeriod, type CpuByRole, labProcesses, sumOfServers } from './cpu-by-role.ts';
 import { faultsOfRecording, otherAnswers } from './faults-of-figures.ts';
 import { Measured } from './light-load.ts';
-import { type Bench, countConfirmed } from './measure.ts';
+import { type Bench, countConfirmed, drainMs } from './measure.ts';
 import type { LoadResult } from './wrk.ts';
 
 /** A part of a load, by users that did not buy before. */
@@ -43,7 +42,6 @@ export interface Seller {
 
 /** The most queued orders: the next slice begins when all are recorded. */
 const ordersOfSlice = 20_000;
-const recordedWithinMs = 300_000;
 
 /** @throws UNKNOWN_VOUCHER */
 export async function scriptBuyer(
@@ -67,10 +65,7 @@ export async function scriptBuyer(
     const users = Math.min(ordersOfSlice, most);
     const endPeriod = beginPeriod(() => labProcesses(lab));
     const bought = await buyAll(firstUser, users, load.connections, sellTo);
-    const soldAt = performance.now();
-    const isEmpty = async () => (await depth()) === 0;
-    await waitUntil('the orders to be recorded', recordedWithinMs, isEmpty, 10);
-    const lagMs = performance.now() - soldAt;
+    const lagMs = await drainMs(depth);
     const { time, otherWork } = endPeriod();
     const recorded = await countConfirmed(connections, voucherId, firstUser);
     return { users, lagMs, otherWork, recorded, ...figuresOfScript(bought, time, recorded) };

@@ -10,7 +10,7 @@ import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { bodyOf, codeOf, LightConnections, requestText } from '../workload/light-connections.ts';
 import { faultsOfRecording } from './faults-of-figures.ts';
 import { faultsText, paragraph } from './figure-text.ts';
-import { lightLoad, Measured, whenDue } from './light-load.ts';
+import { type LightLoad, lightLoad, Measured, whenDue } from './light-load.ts';
 import { type Bench, measureOpen, orderPath } from './measure.ts';
 import type { BenchmarkResult } from './targets.ts';
 import { headersOf, type LoadResult } from './wrk.ts';
@@ -69,7 +69,7 @@ export async function benchmarkWaiting(
   await measure('rush', rate, rushUsers);
   await measure('rush without a waiting room', rate, rate * load.seconds);
   const { instances } = lab.shape;
-  return { ...{ rung, passesAtOnce, rows, instances, faults }, seconds: load.seconds, targets: [] };
+  return { rung, passesAtOnce, rows, instances, faults, seconds: load.seconds, targets: [] };
 }
 
 async function measureRow(
@@ -81,13 +81,11 @@ async function measureRow(
 ) {
   const { lab, load, signal } = bench;
   const headers = headersOf(load.tokens, users);
+  const come = passesAtOnce > 0 ? line : directly;
   const sale = passesAtOnce > 0 ? { passesAtOnce } : {};
   const send = async (voucherId: string) => {
     const begunMs = performance.now();
-    const sent =
-      passesAtOnce > 0
-        ? await line(lab.baseUrl, voucherId, { rate, headers }, signal)
-        : await directly(lab.baseUrl, voucherId, { rate, headers }, signal);
+    const sent = await come(lab.baseUrl, voucherId, { rate, headers }, signal);
     const { accepted = 0 } = sent.answers;
     return { ...sent, soldPerSecond: (accepted * 1_000) / (performance.now() - begunMs) };
   };
@@ -95,12 +93,7 @@ async function measureRow(
   return row;
 }
 
-interface Arrivals {
-  readonly rate: number;
-  readonly headers: readonly string[];
-}
-
-async function directly(baseUrl: string, voucherId: string, load: Arrivals, signal: AbortSignal) {
+async function directly(baseUrl: string, voucherId: string, load: LightLoad, signal: AbortSignal) {
   const result = await lightLoad(`${baseUrl}${orderPath(voucherId)}`, load, signal);
   return { ...result, waiting: 0, inversions: 0 };
 }
@@ -109,7 +102,7 @@ async function directly(baseUrl: string, voucherId: string, load: Arrivals, sign
 const line = (
   baseUrl: string,
   voucherId: string,
-  { rate, headers }: Arrivals,
+  { rate, headers }: LightLoad,
   signal: AbortSignal,
 ) =>
   LightConnections.use(baseUrl, {}, signal, async (connections, ended) => {
