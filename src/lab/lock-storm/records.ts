@@ -17,10 +17,6 @@ interface InLane<Event extends string> extends Written<Event> {
   readonly lane: number;
 }
 
-export interface AskRecord extends InLane<'asked'> {
-  readonly style: string;
-}
-
 export interface EntryRecord extends InLane<'entered'> {
   readonly style: string;
   readonly section: string;
@@ -39,7 +35,7 @@ export interface ExitRecord extends InLane<'left'> {
 }
 
 export type StormRecord =
-  | AskRecord
+  | (InLane<'asked'> & { readonly style: string })
   | EntryRecord
   | ExitRecord
   | (InLane<'refused' | 'release-failed'> & { readonly reason: string })
@@ -83,21 +79,6 @@ export const recordsOf = (folder: string, process: string): StormRecord[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as StormRecord);
 
-/**
- * A witness of mutual exclusion that knows no lock: files. A section leaves a mark in its key's
- * folder while it is inside, and adds one to a counter by reading, waiting and writing.
- */
-export interface Witness {
-  /** @returns the sections that are inside already, and the counter. */
-  enter(
-    key: string,
-    section: string,
-  ): { readonly beside: readonly string[]; readonly read: number };
-  /** @returns the new count */
-  write(key: string, section: string, read: number): number;
-  leave(key: string, section: string): void;
-}
-
 export const marksFolder = (folder: string, key: string): string => join(folder, key, 'inside');
 
 /** 0 until somebody has written. */
@@ -109,22 +90,29 @@ export function countOf(folder: string, key: string): number {
   }
 }
 
-export function openWitness(folder: string): Witness {
+/**
+ * A witness of mutual exclusion that knows no lock: files. A section leaves a mark in its key's
+ * folder while it is inside, and adds one to a counter by reading, waiting and writing.
+ */
+export function openWitness(folder: string) {
   const inside = (key: string) => marksFolder(folder, key);
   return {
-    // The mark comes before the look: of two sections that enter together, one sees the other.
-    enter: (key, section) => {
+    /**
+     * The mark comes before the look: of two sections that enter together, one sees the other.
+     * @returns the sections that are inside already, and the counter
+     */
+    enter: (key: string, section: string) => {
       mkdirSync(inside(key), { recursive: true });
       writeFileSync(join(inside(key), section), '');
       const beside = readdirSync(inside(key)).filter((other) => other !== section);
       return { beside, read: countOf(folder, key) };
     },
-    // By a rename, so that no reader sees half of it.
-    write: (key, section, read) => {
+    /** By a rename, so that no reader sees half of it. @returns the new count */
+    write: (key: string, section: string, read: number) => {
       writeFileSync(join(folder, section), String(read + 1));
       renameSync(join(folder, section), join(folder, key, 'counter'));
       return read + 1;
     },
-    leave: (key, section) => rmSync(join(inside(key), section), { force: true }),
+    leave: (key: string, section: string) => rmSync(join(inside(key), section), { force: true }),
   };
 }
