@@ -37,7 +37,7 @@ import { cpu, cpuOf, exactly, measured } from './bench-figures.ts';
 
 const answered = (answers: LoadMeasurement['answers']) => measured({ answers });
 const sale = (given: Partial<MeasuredSale> = {}): MeasuredSale => ({
-  ...{ voucherId: '1', purchase: measured(), accepted: 100, acceptedPerSecond: 1 },
+  ...{ purchase: measured(), accepted: 100, acceptedPerSecond: 1 },
   ...{ recorded: 100, recordedPerSecond: 1, lagMs: 1, deepest: 1 },
   ...given,
 });

@@ -150,12 +150,11 @@ async function ourSale(bench: Bench): Promise<Seller> {
 function otherSale({ load }: Bench, other: OtherService, orders: Seller['orders']): Seller {
   const { name, url, tokens, sold, processes } = other;
   const loadGenerator: RoleProcess = { role: 'load', pid: process.pid };
-  const more = sold === undefined ? {} : { sold };
   return {
     name,
     url,
     orders,
-    load: { ...load, tokens, ...more },
+    load: { ...load, tokens, sold },
     processes: [loadGenerator, ...processes],
   };
 }

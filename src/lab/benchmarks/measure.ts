@@ -100,7 +100,6 @@ export async function measureUrl(
 
 /** A rush on one voucher with enough stock for everybody, each request by another user. */
 export interface MeasuredSale {
-  readonly voucherId: string;
   readonly purchase: LoadMeasurement;
   readonly accepted: number;
   readonly acceptedPerSecond: number;
@@ -146,7 +145,7 @@ export async function measureSale(
   const acceptedPerSecond = accepted / seconds;
   const recordedPerSecond = recordedInTime / (seconds + lagMs / 1_000);
   const counts = { accepted, acceptedPerSecond, recorded, recordedPerSecond };
-  return { voucherId, purchase, ...counts, lagMs, deepest: watch.deepest() };
+  return { purchase, ...counts, lagMs, deepest: watch.deepest() };
 }
 
 export const orderPath = (voucherId: string): string => `/vouchers/${voucherId}/orders`;

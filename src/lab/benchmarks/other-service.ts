@@ -25,13 +25,11 @@ const Description = z.strictObject({
   processes: z.partialRecord(z.enum(cpuRoles), pids).default({}),
 });
 
-export interface OtherService {
-  readonly name: string;
-  readonly url: string;
+type Description = Readonly<z.output<typeof Description>>;
+
+export interface OtherService extends Omit<Description, 'tokens' | 'processes'> {
   readonly tokens: Tokens;
-  readonly sold: string | undefined;
   readonly processes: readonly RoleProcess[];
-  readonly count: { readonly database: string; readonly query: string } | undefined;
 }
 
 /** @throws OTHER_SERVICE_INVALID */
@@ -41,10 +39,7 @@ export function readOtherService(file: string): OtherService {
       JSON.parse(readFileSync(file, 'utf8')),
     );
     return {
-      name: service.name,
-      url: service.url,
-      sold: service.sold,
-      count: service.count,
+      ...service,
       tokens: tokensIn(resolve(dirname(file), tokens)),
       processes: cpuRoles.flatMap((role) => (processes[role] ?? []).map((pid) => ({ role, pid }))),
     };

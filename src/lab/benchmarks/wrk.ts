@@ -41,7 +41,7 @@ export interface WrkLoad {
   readonly connections: number;
   readonly seconds: number;
   /** The body of a purchase that sold has this text. Without it, the status alone decides. */
-  readonly sold?: string;
+  readonly sold?: string | undefined;
 }
 
 /** Above the longest wait for a lock: a slow answer is slow, and not broken. */

@@ -13,12 +13,8 @@ const quietMs = 5_000;
 const lookEveryMs = 100;
 
 /** After the deadline the facts as they are: the audit then says "unknown". */
-export async function drained(
-  connections: Connections,
-  voucherId: string,
-  withinMs = drainWithinMs,
-): Promise<Facts> {
-  const [facts] = await allDrained(connections, [voucherId], withinMs);
+export async function drained(connections: Connections, voucherId: string): Promise<Facts> {
+  const [facts] = await allDrained(connections, [voucherId]);
   return facts as Facts;
 }
 

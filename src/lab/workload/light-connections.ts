@@ -14,9 +14,6 @@ export interface LightOptions {
   readonly addressOf?: ((connection: number) => string) | undefined;
 }
 
-const localAddress = (address: string | undefined) =>
-  address === undefined ? {} : { localAddress: address };
-
 interface Request {
   readonly text: string;
   readonly onAnswer: (answer: string) => void;
@@ -42,7 +39,7 @@ export class LightConnections {
   ): Promise<T> {
     const { hostname: host, port } = new URL(url);
     const sockets = Array.from({ length: count }, (_, connection) =>
-      connect({ host, port: Number(port), ...localAddress(addressOf?.(connection)) }),
+      connect({ host, port: Number(port), localAddress: addressOf?.(connection) }),
     );
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     const connections = new LightConnections(sockets);

@@ -1,12 +1,7 @@
 /** The p50 and p99 of latencies, in milliseconds. */
 import { createHistogram } from 'node:perf_hooks';
 
-export interface Percentiles {
-  readonly p50: number;
-  readonly p99: number;
-}
-
-export function percentiles(milliseconds: readonly number[]): Percentiles {
+export function percentiles(milliseconds: readonly number[]) {
   if (milliseconds.length === 0) return { p50: 0, p99: 0 };
   const histogram = createHistogram();
   for (const value of milliseconds) histogram.record(Math.max(1, Math.round(value * 1_000)));

@@ -82,16 +82,13 @@ async function refuseUnlessOk(answer: Response, what: string): Promise<void> {
   if (!answer.ok) throw labError('SERVICE_REFUSED', what, answer.status, await answer.text());
 }
 
-/** 0: no answer came. */
-export type ChangeStatus = number;
-
-/** Asks for the change once, whatever the answer is. */
+/** Asks for the change once, whatever the answer is. @returns its status; 0: no answer came */
 export async function changeOnce(
   { baseUrl, tokenSecret }: Pick<Lab, 'baseUrl' | 'tokenSecret'>,
   voucherId: string,
   edit: VoucherEdit,
   headers: Readonly<Record<string, string>> = {},
-): Promise<ChangeStatus> {
+): Promise<number> {
   const request = await byOperator(tokenSecret, 'PATCH', edit, headers);
   try {
     const answer = await fetch(`${baseUrl}/vouchers/${voucherId}`, request);
@@ -103,7 +100,7 @@ export async function changeOnce(
 }
 
 /** It may have begun, or nothing may have happened: the same change is asked for again. */
-export const isChangeFinal = (status: ChangeStatus): boolean => status !== 0 && status < 500;
+export const isChangeFinal = (status: number): boolean => status !== 0 && status < 500;
 
 /**
  * Marks these vouchers as ended in MySQL. For a lab that is about to lose their Redis keys, so that

@@ -3,20 +3,6 @@ import { z } from 'zod';
 import { signToken } from '../../service/http/tokens.ts';
 import type { Lab } from '../environment/lab.ts';
 
-/** An answer about a place. The moments are those of the clock of the tries. */
-export interface Look {
-  readonly userId: string;
-  /** When the user first asked for a place: an answer may have been lost. */
-  readonly askedAt: bigint;
-  readonly answeredAt: bigint;
-  readonly place: number;
-  readonly called: number;
-  readonly pass?: string | undefined;
-  /** By the same clock. */
-  readonly passUntil?: bigint | undefined;
-  readonly askAgainSeconds: number;
-}
-
 const Answer = z.object({
   place: z.number(),
   called: z.number(),
@@ -24,6 +10,16 @@ const Answer = z.object({
   passUntil: z.string().optional(),
   askAgainSeconds: z.number().default(0),
 });
+
+/** An answer about a place. The moments are those of the clock of the tries. */
+export interface Look extends Readonly<Omit<z.output<typeof Answer>, 'passUntil'>> {
+  readonly userId: string;
+  /** When the user first asked for a place: an answer may have been lost. */
+  readonly askedAt: bigint;
+  readonly answeredAt: bigint;
+  /** By the same clock. */
+  readonly passUntil?: bigint | undefined;
+}
 
 /** @returns null when no answer came, or the service is not ready: ask again. */
 export async function lookAtPlace(
