@@ -22,7 +22,7 @@ import {
 } from './figure-text.ts';
 import { type Bench, measureSale, putVoucherOnSale, warmingUp } from './measure.ts';
 import { cpuPerOrder } from './rung-benchmark.ts';
-import { type Seller, type SellSlice, type SoldSlice, scriptBuyer } from './script-buyer.ts';
+import { type SellSlice, type SoldSlice, withScriptBuyer } from './script-buyer.ts';
 import {
   type ClosedBenchmarkResult,
   type JudgedTarget,
@@ -100,22 +100,17 @@ export async function benchmarkGrowth(
   bench: Bench,
   rung: RungName,
   orders: number,
-  byScript = false,
+  byScript: boolean,
 ): Promise<Growth> {
   bench.progress(warmingUp);
   for (let load = 0; load < warmUpLoads; load++) await measureSale(bench, rung);
   const voucherId = await putVoucherOnSale(bench, rung, stockMax);
-  const buyer = byScript
-    ? await scriptBuyer(bench, rung, voucherId)
-    : byHttp(bench, rung, voucherId);
-  try {
-    const measured = await grow(bench, buyer.sell, orders);
-    const { seconds, connections } = bench.load;
-    const { instances } = bench.lab.shape;
-    return { rung, byScript, seconds, connections, instances, ...measured };
-  } finally {
-    buyer.close();
-  }
+  const measured = byScript
+    ? await withScriptBuyer(bench, rung, voucherId, (sell) => grow(bench, sell, orders))
+    : await grow(bench, byHttp(bench, rung, voucherId), orders);
+  const { seconds, connections } = bench.load;
+  const { instances } = bench.lab.shape;
+  return { rung, byScript, seconds, connections, instances, ...measured };
 }
 
 async function grow(
@@ -154,12 +149,12 @@ export function marksUpTo(orders: number): number[] {
 }
 
 /** Each slice has new users: a user buys this voucher once. */
-function byHttp(bench: Bench, rung: RungName, voucherId: string): Seller {
+function byHttp(bench: Bench, rung: RungName, voucherId: string): SellSlice {
   const { lab, load } = bench;
   const { count } = load.tokens;
   let tokens: Tokens = { file: '', count: 0, next: 0 };
   let used = 0;
-  const sell: SellSlice = async (firstUser) => {
+  return async (firstUser) => {
     // Signed for several slices, as far as the last one shows how many a slice needs.
     if (tokens.count - tokens.next <= 2 * used) tokens = await writeTokens(lab, count, firstUser);
     const from = tokens.next;
@@ -178,12 +173,22 @@ function byHttp(bench: Bench, rung: RungName, voucherId: string): Seller {
       faults: faultsOfSale(rung, sale, load.connections),
     };
   };
-  return { sell, close: () => {} };
 }
 
+/** From /proc: megabytes that are in RAM, of all together. Null when one has ended. */
 function workerMemory({ lab }: Bench): number | null {
   const workers = labProcesses(lab).filter(({ role }) => role === 'worker');
-  return memoryOf(workers.map(({ pid }) => pid));
+  try {
+    return sum(workers.map(({ pid }) => residentMb(pid)));
+  } catch {
+    return null;
+  }
+}
+
+function residentMb(pid: number): number {
+  const [, kilobytes] =
+    /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1_024;
 }
 
 const rowOf = (orders: number, slices: readonly Slice[]): GrowthRow => ({
@@ -276,18 +281,3 @@ const legend = {
   },
   'worker MB': { en: 'memory of the order workers', zh: '订单消费者的内存' },
 };
-
-/** From /proc: megabytes that are in RAM, of all together. Null when one has ended. */
-function memoryOf(pids: readonly number[]): number | null {
-  try {
-    return sum(pids.map(residentMb));
-  } catch {
-    return null;
-  }
-}
-
-function residentMb(pid: number): number {
-  const [, kilobytes] =
-    /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) / 1_024;
-}

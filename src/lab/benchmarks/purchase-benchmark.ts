@@ -31,7 +31,7 @@ import {
   putVoucherOnSale,
   tellRound,
 } from './measure.ts';
-import { scriptBuyer } from './script-buyer.ts';
+import { withScriptBuyer } from './script-buyer.ts';
 import {
   type ClosedBenchmarkResult,
   judgeTarget,
@@ -159,16 +159,13 @@ const soldOutUnits = 25_000;
 /** A voucher that was bought, and recorded, by users who send no other request. */
 async function soldOutVoucher(bench: Bench): Promise<string> {
   const voucherId = await putVoucherOnSale(bench, rung, soldOutUnits);
-  const buyer = await scriptBuyer(bench, rung, voucherId);
-  try {
+  await withScriptBuyer(bench, rung, voucherId, async (sell) => {
     let sold = 0;
     while (sold < soldOutUnits) {
       const firstUser = bench.load.tokens.count + 1 + sold;
-      sold += (await buyer.sell(firstUser, soldOutUnits - sold)).users;
+      sold += (await sell(firstUser, soldOutUnits - sold)).users;
     }
-  } finally {
-    buyer.close();
-  }
+  });
   return voucherId;
 }
 

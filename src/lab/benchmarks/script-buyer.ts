@@ -35,20 +35,16 @@ export interface SoldSlice {
 /** @param most how many orders are wanted; a load by HTTP may sell more. */
 export type SellSlice = (firstUser: number, most: number) => Promise<SoldSlice>;
 
-export interface Seller {
-  readonly sell: SellSlice;
-  close(): void;
-}
-
 /** The most queued orders: the next slice begins when all are recorded. */
 const ordersOfSlice = 20_000;
 
 /** @throws UNKNOWN_VOUCHER */
-export async function scriptBuyer(
+export async function withScriptBuyer<T>(
   bench: Bench,
   rung: RungName,
   voucherId: string,
-): Promise<Seller> {
+  work: (sell: SellSlice) => Promise<T>,
+): Promise<T> {
   const { connections, lab, load, signal } = bench;
   const { purchase } = await openRung(rung, connections);
   const voucher = await openVouchers(connections).find(voucherId);
@@ -70,7 +66,11 @@ export async function scriptBuyer(
     const recorded = await countConfirmed(connections, voucherId, firstUser);
     return { users, lagMs, otherWork, recorded, ...figuresOfScript(bought, time, recorded) };
   };
-  return { sell, close: () => orderIds.close() };
+  try {
+    return await work(sell);
+  } finally {
+    orderIds.close();
+  }
 }
 
 export interface ScriptLoad extends Pick<LoadResult, 'answers' | 'p99Ms'> {
