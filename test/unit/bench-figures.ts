@@ -1,14 +1,9 @@
 /** The figures of a load, by hand, for the tests of the benchmarks. */
-import { cpuRoles } from '../../src/lab/benchmarks/cpu-by-role.ts';
+import { byRole } from '../../src/lab/benchmarks/cpu-by-role.ts';
 import type { LoadMeasurement } from '../../src/lab/benchmarks/measure.ts';
 import { spreadOf } from '../../src/lab/benchmarks/targets.ts';
 
-type Role = (typeof cpuRoles)[number];
-
-export const cpuOf = <Value>(of: (role: Role) => Value): Record<Role, Value> =>
-  Object.fromEntries(cpuRoles.map((role) => [role, of(role)])) as Record<Role, Value>;
-
-export const cpu = cpuOf(() => 1);
+export const cpu = byRole(() => 1);
 
 export const measured = (given: Partial<LoadMeasurement> = {}): LoadMeasurement => ({
   ...{ seconds: 100, requestsPerSecond: 1, answers: { accepted: 100 }, broken: 0 },

@@ -1,6 +1,7 @@
 /** The report of every benchmark, with figures as wide as they come. */
 import { besideReport } from '../../src/lab/benchmarks/beside-benchmark.ts';
 import { bucketsReport } from '../../src/lab/benchmarks/bucket-benchmark.ts';
+import { byRole } from '../../src/lab/benchmarks/cpu-by-role.ts';
 import { targetsTable } from '../../src/lab/benchmarks/figure-text.ts';
 import { floodReport } from '../../src/lab/benchmarks/flood-benchmark.ts';
 import { growthReport } from '../../src/lab/benchmarks/growth-benchmark.ts';
@@ -16,14 +17,14 @@ import { waitingReport } from '../../src/lab/benchmarks/waiting-benchmark.ts';
 import type { Block } from '../../src/lab/stage/table.ts';
 import { floodRequests } from '../../src/lab/workload/flood.ts';
 import { rungNames } from '../../src/service/ladder/rungs.ts';
-import { cpuOf, exactly } from './bench-figures.ts';
+import { exactly } from './bench-figures.ts';
 
 const rate = spreadOf([12_345.6, 23_456.7, 34_567.8]);
 const ms = spreadOf([1_012.3, 1_234.5, 2_345.6]);
 const share = spreadOf([0.02, 0.07, 0.12]);
 const slow = spreadOf([101.2, 123.4, 156.7]);
 const thousands = spreadOf([7_012.3, 8_123.4, 9_234.5]);
-const cpu = cpuOf(() => slow);
+const cpu = byRole(() => slow);
 const targets = (['met', 'unclear', 'missed', 'unknown'] as const).map((name, index) =>
   judgeTarget(
     { name: `purchase ÷ no-op, ${name}`, atLeast: 0.8, because: '' },
@@ -47,7 +48,7 @@ const recording = {
 const step = (perSecond: number, isGood: boolean): SaturationStep => ({
   ...{ rate: perSecond, seconds: 5, accepted: 60_000, recorded: 60_000, answers: {}, dropped: 12 },
   ...{ p50Ms: 123.4, p99Ms: 12_345.6, mostMs: 20_000, reasons: [], isGood, otherWork: 0.01 },
-  cpu: cpuOf(() => 123),
+  cpu: byRole(() => 123),
 });
 const end = {
   ...{ oversold: 1_000, stranded: 1_000, soldOutWrongly: 1_000, askedToRetry: 1_000 },
@@ -87,7 +88,7 @@ export const benchReports: Readonly<Record<string, readonly Block[]>> = {
       [true, false],
     ].map(([isClosed = false, isCold = false]) => ({
       ...{ rate: 12_345.6, isClosed, isCold, p50Ms: 123.4, p99Ms: 1_234.5, otherWork: 0 },
-      cpu: cpuOf((role) => (role === 'api' ? null : 1_234)),
+      cpu: byRole((role) => (role === 'api' ? null : 1_234)),
     })),
   }),
   saturate: saturationReport({
@@ -144,7 +145,7 @@ export const benchReports: Readonly<Record<string, readonly Block[]>> = {
     ...{ ...closed, targets, faults: [] },
     sellers: [
       { name: 'lockstep', ...speeds, recording },
-      { name: 'sixteen-columns-', ...speeds, cpu: cpuOf(() => exactly(0)), recording: null },
+      { name: 'sixteen-columns-', ...speeds, cpu: byRole(() => exactly(0)), recording: null },
     ],
     ratios: { accepted: exactly(2), recorded: null, p99: exactly(0.5) },
   }),

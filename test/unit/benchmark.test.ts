@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { faultsOfEnd } from '../../src/lab/benchmarks/bucket-benchmark.ts';
-import { cpuRoles, machineTime, otherShare } from '../../src/lab/benchmarks/cpu-by-role.ts';
+import { byRole, cpuRoles, machineTime, otherShare } from '../../src/lab/benchmarks/cpu-by-role.ts';
 import { faultsOfSale, legitimateRefusals } from '../../src/lab/benchmarks/faults-of-figures.ts';
 import { flatness, type GrowthRow, marksUpTo } from '../../src/lab/benchmarks/growth-benchmark.ts';
 import { floor, type LockCost, lockTarget } from '../../src/lab/benchmarks/lock-benchmark.ts';
@@ -33,7 +33,7 @@ import {
 import { blocksText } from '../../src/lab/report/table.ts';
 import { ladder, rungNames } from '../../src/service/ladder/rungs.ts';
 import { someFolder } from '../support/basics.ts';
-import { cpu, cpuOf, exactly, measured } from './bench-figures.ts';
+import { cpu, exactly, measured } from './bench-figures.ts';
 
 const answered = (answers: LoadMeasurement['answers']) => measured({ answers });
 const sale = (given: Partial<MeasuredSale> = {}): MeasuredSale => ({
@@ -97,7 +97,7 @@ describe('the figures of a round count', () => {
 
 test('a purchase could reach the ratio that leaves out what the API itself could save', () => {
   const timesOf = (times: Record<string, number | null>) => ({
-    cpu: cpuOf((role) => spreadOfKnown([times[role] === null ? null : (times[role] ?? 0)])),
+    cpu: byRole((role) => spreadOfKnown([times[role] === null ? null : (times[role] ?? 0)])),
   });
   const bare = timesOf({ load: 20, nginx: 20, api: 60 });
   const purchase = timesOf({ load: 90, nginx: 90, api: 900, redis: 15, worker: 8, database: 2 });
@@ -282,7 +282,7 @@ describe('the growth of a voucher', () => {
 });
 
 describe('a load by the script alone', () => {
-  const time: LoadMeasurement['cpu'] = cpuOf(() => 300);
+  const time: LoadMeasurement['cpu'] = byRole(() => 300);
   const bought = (answers: Record<string, number>) => ({ seconds: 2, p99Ms: 1, answers });
 
   test('counts what all servers took for an accepted order, without the load itself', () => {
@@ -329,7 +329,7 @@ describe('other work on the machine', () => {
     ['is without that of the lab; the host’s part counts', 700_000, 20 / 200],
     ['is never negative', 1_000_000, 0],
   ])('%s', (_, ofApi, share) => {
-    const lab: LoadMeasurement['cpu'] = { ...cpuOf(() => 0), api: ofApi };
+    const lab: LoadMeasurement['cpu'] = { ...byRole(() => 0), api: ofApi };
     expect(otherShare(before, after, lab)).toBeCloseTo(share);
   });
 

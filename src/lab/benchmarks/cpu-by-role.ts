@@ -22,19 +22,21 @@ export interface RoleProcess {
 /** Microseconds. Null is unknown: a process of the role ended or started during the period. */
 export type CpuByRole = Readonly<Record<CpuRole, number | null>>;
 
+export const byRole = <Value>(of: (role: CpuRole) => Value): Record<CpuRole, Value> =>
+  Object.fromEntries(cpuRoles.map((role) => [role, of(role)])) as Record<CpuRole, Value>;
+
 type Readings = ReadonlyMap<number, CpuReading | null>;
 
 /** Begins a period. @returns its end, which gives the CPU time of each role. */
 export function beginCpuPeriod(processes: () => readonly RoleProcess[]): () => CpuByRole {
   const read = () => {
     const all = processes();
-    return cpuRoles.map((role) => readingsOf(all.filter((each) => each.role === role)));
+    return byRole((role) => readingsOf(all.filter((each) => each.role === role)));
   };
   const before = read();
   return () => {
     const after = read();
-    const times = cpuRoles.map((role, index) => [role, timeBetween(before[index], after[index])]);
-    return Object.fromEntries(times) as CpuByRole;
+    return byRole((role) => timeBetween(before[role], after[role]));
   };
 }
 
@@ -51,7 +53,7 @@ export function beginPeriod(processes: () => readonly RoleProcess[]) {
 const readingsOf = (processes: readonly RoleProcess[]): Readings =>
   new Map(processes.map(({ pid }) => [pid, readCpu(pid)]));
 
-function timeBetween(before: Readings = new Map(), after: Readings = new Map()): number | null {
+function timeBetween(before: Readings, after: Readings): number | null {
   const pids = [...new Set([...before.keys(), ...after.keys()])];
   return sumOfKnown(pids.map((pid) => cpuBetween(before.get(pid) ?? null, after.get(pid) ?? null)));
 }
@@ -68,7 +70,7 @@ export const sumOfServers = (cpu: CpuByRole): number | null =>
 /** The CPU time of one request; null when there was no request. */
 export function cpuPerRequest(cpu: CpuByRole, requests: number): CpuByRole {
   const each = (time: number | null) => (time === null || requests === 0 ? null : time / requests);
-  return Object.fromEntries(cpuRoles.map((role) => [role, each(cpu[role])])) as CpuByRole;
+  return byRole((role) => each(cpu[role]));
 }
 
 /** Microseconds since the process started. */

@@ -8,7 +8,7 @@ import { barePath, nginxAlonePath, nodePath } from '../environment/servers/nginx
 import type { Bilingual, Table, Text } from '../stage/result.ts';
 import { type Block, type Column, tableOf } from '../stage/table.ts';
 import { withBareService } from './bare-service.ts';
-import { type CpuRole, cpuRoles, serverRoles, sumOfKnown, sumOfServers } from './cpu-by-role.ts';
+import { byRole, type CpuRole, serverRoles, sumOfKnown, sumOfServers } from './cpu-by-role.ts';
 import { faultsOfAnswers, faultsOfSale } from './faults-of-figures.ts';
 import {
   cpuTitle,
@@ -208,12 +208,11 @@ function figuresByName(measured: readonly Round[]): Record<RequestName, RequestF
 }
 
 export function requestFigures(measured: readonly LoadMeasurement[]): RequestFigures {
-  const cpu = cpuRoles.map((role) => [role, spreadOfKnown(measured.map((each) => each.cpu[role]))]);
   return {
     requestsPerSecond: spreadOf(measured.map(({ requestsPerSecond }) => requestsPerSecond)),
     p50Ms: spreadOf(measured.map(({ p50Ms }) => p50Ms)),
     p99Ms: spreadOf(measured.map(({ p99Ms }) => p99Ms)),
-    cpu: Object.fromEntries(cpu) as RequestFigures['cpu'],
+    cpu: byRole((role) => spreadOfKnown(measured.map(({ cpu }) => cpu[role]))),
   };
 }
 

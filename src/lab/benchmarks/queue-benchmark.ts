@@ -81,7 +81,7 @@ export async function benchmarkQueues(
     bullmqPerSecond: recordedPerSecond,
     rate,
     rounds,
-    rows: rungs.map((rung) => rowOf(rung, runs.get(rung) ?? [])),
+    rows: [...runs].map(([rung, all]) => rowOf(rung, all)),
     faults: [...runs].flatMap(([rung, all]) => all.flatMap((run) => faultsOfRun(rung, run, rate))),
   };
 }

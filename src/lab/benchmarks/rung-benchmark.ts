@@ -74,15 +74,14 @@ export async function benchmarkRungs(
       tellRound(bench, round, rung);
       sales.get(rung)?.push(await measureSale(bench, rung));
     }
-  const faults = rungs.flatMap((rung) =>
-    (sales.get(rung) ?? []).flatMap((sale) => faultsOfSale(rung, sale, load.connections)),
-  );
   return {
     ...conditionsOf(bench),
-    rungs: rungs.map((rung) => figuresOfRung(rung, sales.get(rung) ?? [])),
+    rungs: [...sales].map(([rung, all]) => figuresOfRung(rung, all)),
     otherWork: spreadOfKnown([...sales.values()].flat().map(({ purchase }) => purchase.otherWork)),
     targets: targetsOf(sales, rounds),
-    faults,
+    faults: [...sales].flatMap(([rung, all]) =>
+      all.flatMap((sale) => faultsOfSale(rung, sale, load.connections)),
+    ),
   };
 }
 
