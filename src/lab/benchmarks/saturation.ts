@@ -51,7 +51,7 @@ export async function saturate(
   let firstUser = bench.load.tokens.count + 1;
   const measure = async (rate: number): Promise<SaturationStep> => {
     const seconds = Math.max(bench.load.seconds, Math.ceil(requestsMin / rate));
-    const step = await measureRate({ ...bench, load: { seconds } }, rung, rate, firstUser);
+    const step = await measureRate(bench, rung, { rate, seconds, firstUser });
     firstUser += rate * seconds;
     const p99 = `p99 ${step.p99Ms.toFixed(0)} ms`;
     const reasons = step.reasons.join('; ');
@@ -69,22 +69,16 @@ export async function saturate(
   return { rung, seconds, instances, mostP99Ms, best, steps, targets: [], faults };
 }
 
-/** Tokens are signed by k6. */
-type SaturationBench = Pick<Bench, 'lab' | 'connections' | 'signal'> & {
-  readonly load: Pick<Bench['load'], 'seconds'>;
-};
-
 export async function measureRate(
-  { lab, connections, load, signal }: SaturationBench,
+  { lab, connections, signal }: Pick<Bench, 'lab' | 'connections' | 'signal'>,
   rung: string,
-  rate: number,
-  firstUser: number,
+  load: Omit<K6Load, 'voucherId'>,
 ): Promise<SaturationStep> {
   signal.throwIfAborted();
-  const { seconds } = load;
+  const { rate, seconds } = load;
   const due = rate * seconds;
   const measured = await measureOpen({ lab, connections }, rung, due, (voucherId) =>
-    runK6Load(lab, { rate, seconds, voucherId, firstUser }, signal),
+    runK6Load(lab, { ...load, voucherId }, signal),
   );
   const reasons = reasonsAgainst(measured, due);
   return { ...measured, rate, seconds, reasons, isGood: reasons.length === 0 };
@@ -290,7 +284,7 @@ export interface K6Load {
   readonly firstUser: number;
 }
 
-/** The requests are due at a fixed rate, however slow the service is. */
+/** The requests are due at a fixed rate, however slow the service is. k6 signs their tokens. */
 async function runK6Load(
   { baseUrl, tokenSecret }: Pick<Lab, 'baseUrl' | 'tokenSecret'>,
   { rate, seconds, voucherId, firstUser }: K6Load,

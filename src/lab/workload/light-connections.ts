@@ -14,14 +14,9 @@ export interface LightOptions {
   readonly addressOf?: ((connection: number) => string) | undefined;
 }
 
-interface Request {
-  readonly text: string;
-  readonly onAnswer: (answer: string) => void;
-}
-
 export class LightConnections {
   readonly #free: Socket[];
-  readonly #late: Request[] = [];
+  readonly #late: (() => void)[] = [];
 
   private constructor(sockets: readonly Socket[]) {
     this.#free = [...sockets];
@@ -59,11 +54,11 @@ export class LightConnections {
   /** @param text the whole request @param onAnswer is given the whole answer */
   ask(text: string, onAnswer: (answer: string) => void): void {
     const socket = this.#free.shift(); // In turn: nginx closes one that has sent nothing.
-    if (socket) this.#send(socket, { text, onAnswer });
-    else this.#late.push({ text, onAnswer });
+    if (socket) this.#send(socket, text, onAnswer);
+    else this.#late.push(() => this.ask(text, onAnswer));
   }
 
-  #send(socket: Socket, { text, onAnswer }: Request): void {
+  #send(socket: Socket, text: string, onAnswer: (answer: string) => void): void {
     let answer = '';
     const read = (part: Buffer) => {
       answer += part.toString('latin1');
@@ -71,8 +66,7 @@ export class LightConnections {
       socket.off('data', read);
       this.#free.push(socket);
       onAnswer(answer);
-      const late = this.#free.length > 0 ? this.#late.shift() : undefined;
-      if (late) this.ask(late.text, late.onAnswer);
+      if (this.#free.length > 0) this.#late.shift()?.();
     };
     socket.on('data', read);
     socket.write(text);

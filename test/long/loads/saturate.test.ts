@@ -18,7 +18,7 @@ const seconds = 8;
 const measure = (meanwhile: () => Promise<void> = async () => {}) =>
   withConnections(lab(), async (connections) => {
     const signal = new AbortController().signal;
-    const bench = { lab: lab(), connections, load: { seconds }, signal };
+    const bench = { lab: lab(), connections, signal };
     const count = async () => {
       const [row] = await select<{ count: number }>(
         connections.mysql(),
@@ -27,7 +27,7 @@ const measure = (meanwhile: () => Promise<void> = async () => {}) =>
       return Number(row?.count);
     };
     const before = await count();
-    const measuring = measureRate(bench, 'lua-stream', rate, 1);
+    const measuring = measureRate(bench, 'lua-stream', { rate, seconds, firstUser: 1 });
     await waitUntil('the first order', 20_000, async () => (await count()) > before);
     await meanwhile();
     return measuring;
