@@ -199,18 +199,6 @@ const rateColumns: readonly Column<RateRow>[] = [
   [{ en: 'good', zh: '合格' }, goodText],
 ];
 
-interface RateStep {
-  readonly rate: number;
-  readonly isGood: boolean;
-}
-
-interface RateSearch<Step> {
-  /** The highest rate that was good in most of its measurements. Null: none was. */
-  readonly best: number | null;
-  /** In the order they were measured. */
-  readonly steps: readonly Step[];
-}
-
 export interface RateLimits {
   readonly first: number;
   /** Below it, the search gives up. */
@@ -227,11 +215,14 @@ const precision = 1.1;
 /** Two of at most three measurements decide: neither one hiccup nor luck is a knee. */
 const majority = 2;
 
-/** Finds the highest rate that is good, and measures some rates above it. */
-export async function searchRate<Step extends RateStep>(
+/**
+ * Finds the highest rate that is good in most of its measurements, and measures some rates above
+ * it. The best is null when none was good; the steps are in the order they were measured.
+ */
+export async function searchRate<Step extends Pick<SaturationStep, 'rate' | 'isGood'>>(
   measure: (rate: number) => Promise<Step>,
   { first, least, most }: RateLimits,
-): Promise<RateSearch<Step>> {
+) {
   const steps: Step[] = [];
   const isGood = async (rate: number): Promise<boolean> => {
     const step = await measure(rate);
