@@ -38,18 +38,14 @@ const benchLocksRow = commandRow({
   options: { language, json },
 });
 
-export const addBenchLocks = command(benchLocksRow, (folders, { language, json }) =>
-  playExperiment(folders, {
+export const addBenchLocks = command(benchLocksRow, (folders, given) =>
+  playExperiment(folders, given, {
     name: 'bench-locks',
     experiment: lockCosts,
     options: {},
     command: commandText(benchLocksRow, {}),
-    times: 1,
-    database: undefined,
     isOnLabDatabase: true,
-    json,
-    language,
-    report: (measured, about) => lockReport(measured, measuredRun(about), language),
+    report: (measured, about) => lockReport(measured, measuredRun(about), given.language),
   }),
 );
 

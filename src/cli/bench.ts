@@ -290,18 +290,13 @@ export const addBench = command(benchRow, (folders, given) => {
   const mode = modeOf(given);
   const recorded = given.gate === undefined ? new Map() : readRecordedFigures(given.gate);
   const { seconds = mode.seconds, rounds = mode.rounds, connections, instances } = given;
-  const { language, json } = given;
-  return playExperiment(folders, {
+  return playExperiment(folders, given, {
     name: mode.name,
     experiment: experimentOf(mode, recorded, given),
     options: { seconds, rounds, connections, instances },
     command: commandText(benchRow, given),
-    times: 1,
-    database: undefined,
     isOnLabDatabase: true,
-    json,
-    language,
-    report: (measured, about) => benchReport(measured, measuredRun(about), language),
+    report: (measured, about) => benchReport(measured, measuredRun(about), given.language),
   });
 });
 

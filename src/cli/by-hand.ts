@@ -19,7 +19,7 @@ import { print } from './output.ts';
 import { playExperiment } from './play.ts';
 
 export const addBreak = command(breakRow, (folders, { database, json, language, ...options }) =>
-  playExperiment(folders, { ...plannedBreak(options), times: 1, database, json, language }),
+  playExperiment(folders, { database, json, language }, plannedBreak(options)),
 );
 
 export const addFault = command(faultRow, async ({ labFolder }, given) => {

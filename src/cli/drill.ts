@@ -14,19 +14,15 @@ import { printEach } from './output.ts';
 import { playExperiment } from './play.ts';
 
 export const addDrill = command(drillRow, (folders, given) => {
-  const { name, list, json, language, seed, minutes, times, database } = given;
-  const shown = { times, database, json, language };
+  const { name, list, json, language, seed, minutes, database } = given;
   if (list) {
     const all = drillNames.map((each) => ({ name: each, about: drills[each].about[language] }));
     return printEach(json, all, ({ name, about }) => `${name}: ${about}`);
   }
   if (ofOwnDrill.every((key) => given[key] === usualOf(drillRow.options[key])))
-    return playExperiment(folders, {
-      ...plannedDrill(name ?? usualDrill, { seed, minutes }),
-      ...shown,
-    });
-  const planned = ownDrill(given, databaseOf(folders.labFolder, database));
-  return playExperiment(folders, { ...planned, ...shown });
+    return playExperiment(folders, given, plannedDrill(name ?? usualDrill, { seed, minutes }));
+  const used = databaseOf(folders.labFolder, database);
+  return playExperiment(folders, given, ownDrill(given, used));
 });
 
 const ofOwnDrill = ['on', 'faults', 'beside', 'arrivals', 'perSecond'] as const;
@@ -75,15 +71,11 @@ const soakRow = commandRow({
 });
 
 export const addSoak = command(soakRow, (folders, given) => {
-  const { minutes, seed, gate, database, json, language } = given;
-  return playExperiment(folders, {
+  const { minutes, seed, gate } = given;
+  return playExperiment(folders, given, {
     name: 'soak',
     experiment: soak,
     options: { seed, minutes, isGated: gate },
     command: commandText(soakRow, given),
-    times: 1,
-    database,
-    json,
-    language,
   });
 });

@@ -34,7 +34,8 @@ const erratumRow = commandRow({
   options: { list, language, json },
 });
 
-export const addErratum = command(erratumRow, (folders, { name, list, json, language }) => {
+export const addErratum = command(erratumRow, (folders, given) => {
+  const { name, list, json, language } = given;
   if (list) {
     const all = erratumNames.map((each) => ({ name: each, says: errata[each].says[language] }));
     return printEach(json, all, ({ name, says }) => `${name}: ${says}`);
@@ -44,17 +45,13 @@ export const addErratum = command(erratumRow, (folders, { name, list, json, lang
     ...played.map((each) => erratumText(each, language)),
     reportLine(folder, language),
   ];
-  return playExperiment(folders, {
+  return playExperiment(folders, given, {
     name: `erratum-${name ?? 'all'}`,
     experiment: erratumExperiment,
     options: { names },
     command: commandText(erratumRow, { name }),
-    times: 1,
-    database: undefined,
     isOnLabDatabase: true,
-    json,
     isQuiet: true,
-    language,
     report: (played) => ({
       files: {},
       data: () => played,

@@ -37,19 +37,15 @@ const mutantsRow = commandRow({
 });
 
 export const addMutants = command(mutantsRow, (folders, given) => {
-  const { only, times, json, database, language } = given;
-  if (given.list) return listMutants(json, language);
+  const { only, list, json, language } = given;
+  if (list) return listMutants(json, language);
   const names = only.length > 0 ? only : mutantNames;
   checkMutants(names);
-  return playExperiment(folders, {
+  return playExperiment(folders, given, {
     name: 'mutants',
     experiment: mutantTrials,
     options: { names },
     command: commandText(mutantsRow, { only }),
-    times,
-    database,
-    json,
-    language,
   });
 });
 
@@ -89,20 +85,17 @@ const trialRow = commandRow({
   options: { list, language, json },
 });
 
-export const addTrial = command(trialRow, (folders, { name, list, json, language }) => {
+export const addTrial = command(trialRow, (folders, given) => {
+  const { name, list, json, language } = given;
   if (list || name === undefined) {
     const all = trialNames.map((each) => ({ name: each, fault: trials[each].fault[language] }));
     return printEach(json, all, ({ name, fault }) => `${name}: ${fault}`);
   }
-  return playExperiment(folders, {
+  return playExperiment(folders, given, {
     name: `trial-${name}`,
     experiment: trialExperiment,
     options: { name, language },
     command: commandText(trialRow, { name }),
-    times: 1,
-    database: undefined,
     isOnLabDatabase: true,
-    json,
-    language,
   });
 });

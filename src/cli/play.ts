@@ -25,16 +25,23 @@ import type { Verdict } from '../service/domain.ts';
 import type { Language } from '../texts/texts.ts';
 import { print, progress, setExitCode } from './output.ts';
 
-export interface Request<Options extends object, Own> extends ExperimentPlan<Options, Own> {
-  readonly times: number;
-  readonly database: Database | undefined;
+interface CommandPlan<Options extends object, Own> extends ExperimentPlan<Options, Own> {
   /** The command has no `--database`: it takes that of the lab. */
   readonly isOnLabDatabase?: true;
-  readonly json: boolean;
-  readonly language: Language;
   /** Only its notes are printed while it plays: its load is no load. */
   readonly isQuiet?: true;
 }
+
+/** Of the options of a command: how it is played, and shown. */
+interface Shown {
+  readonly times?: number;
+  readonly database?: Database | undefined;
+  readonly json: boolean;
+  readonly language: Language;
+}
+
+type Request<Options extends object, Own> = CommandPlan<Options, Own> &
+  Omit<Required<Shown>, 'database'>;
 
 /** At the end of a command that repeats this one. */
 export const onDatabase = (used: Database): string =>
@@ -43,30 +50,30 @@ export const onDatabase = (used: Database): string =>
 /** Ctrl-C ends it: then the last play is that far, and is reported all the same. */
 export async function playExperiment<Options extends object, Own>(
   { labFolder, runsFolder, program }: WorkFolders,
-  planned: Request<Options, Own>,
+  { times = 1, database: chosen, json, language }: Shown,
+  plan: CommandPlan<Options, Own>,
 ): Promise<void> {
   const named = (text: string) => text.replace(defaultProgram, program);
-  const { repeat } = planned;
+  const { repeat } = plan;
   const request = {
-    ...planned,
-    command: named(planned.command),
+    ...{ ...plan, times, json, language },
+    command: named(plan.command),
     ...(repeat && { repeat: (own: Own) => named(repeat(own)) }),
   };
-  const { times, isOnLabDatabase } = request;
-  const database = databaseOf(labFolder, request.database);
-  const ending = isOnLabDatabase ? '' : onDatabase(database);
+  const database = databaseOf(labFolder, chosen);
+  const ending = plan.isOnLabDatabase ? '' : onDatabase(database);
   const work: Work<void> = async (lab, signal, untilInterrupted) => {
     const plays: ExperimentPlay<Own>[] = [];
     while (plays.length < times && !signal.aborted) {
       plays.push(await playOnce(request, { lab, signal, untilInterrupted }));
-      if (times > 1) progress(playedText(plays, times)[request.language]);
+      if (times > 1) progress(playedText(plays, times)[language]);
     }
     const written = await writeReport(runsFolder, request, plays, database, ending);
     printResult({ ...request, command: written.about.command }, plays, written);
     setExitCode(plays.map(({ result }) => isAsExpected(result)));
   };
   const tell = tellerOf(request);
-  await withLab(labFolder, (text) => tell(text[request.language]), work, { database });
+  await withLab(labFolder, (text) => tell(text[language]), work, { database });
 }
 
 /** The lines of a load are no progress of the command: `--json` leaves them out. */

@@ -28,50 +28,40 @@ export const addRace = command(raceRow, (folders, given) => {
 });
 
 function playByHand(folders: WorkFolders, given: RaceGiven): Promise<void> {
-  const { choices = '', rung, everyCheckpoint, commands, times, json, database, language } = given;
+  const { choices = '', rung, everyCheckpoint, commands, language } = given;
   if (rung === undefined) throw labError('RUNG_MISSING');
-  const asked = {
-    rung,
-    choices,
-    stopsEverywhere: everyCheckpoint,
-    hasCommands: commands,
-    language,
-  };
-  const repeated = commandText(raceRow, { choices, rung, everyCheckpoint, commands });
-  return playExperiment(folders, {
+  return playExperiment(folders, given, {
     name: `choices-${rung}`,
     experiment: choicesByHand,
-    options: asked,
-    command: repeated,
-    times,
-    database,
-    json,
-    language,
+    options: {
+      rung,
+      choices,
+      stopsEverywhere: everyCheckpoint,
+      hasCommands: commands,
+      language,
+    },
+    command: commandText(raceRow, { choices, rung, everyCheckpoint, commands }),
     isQuiet: true,
   });
 }
 
 function playAllOrders(folders: WorkFolders, given: RaceGiven) {
-  const { allOrders, json, database, language } = given;
+  const { allOrders } = given;
   const rungs = typeof allOrders === 'string' ? [allOrders] : rungsWithOrders;
-  return playExperiment(folders, {
+  return playExperiment(folders, given, {
     name: 'all-orders',
     experiment: allOrdersExperiment(),
     options: { rungs },
     command: commandText(raceRow, { allOrders }),
-    times: 1,
-    database,
-    json,
-    language,
     isQuiet: true,
   });
 }
 
 function playRace(folders: WorkFolders, given: RaceGiven): Promise<void> {
-  const { name, rung, json, times, database, language } = given;
+  const { name, rung, language } = given;
   if (name === undefined) throw labError('RACE_MISSING');
-  const planned = plannedRace(name, rung ?? schedules[name].rung, language);
-  return playExperiment(folders, { ...planned, times, database, json, language });
+  const plan = plannedRace(name, rung ?? schedules[name].rung, language);
+  return playExperiment(folders, given, plan);
 }
 
 const listWords = {

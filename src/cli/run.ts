@@ -93,17 +93,14 @@ const runRow = commandRow({
 
 export const addRun = command(runRow, (folders, given) => {
   const { json, language, database, pause, rung, ...load } = given;
+  const shown = { json, language, database };
   const { instances = ladder[rung].instances } = given;
   const request: RunRequest = { ...load, rung, instances, pauses: pause ?? ladder[rung].pauses };
-  return playExperiment(folders, {
+  return playExperiment(folders, shown, {
     name: rung,
     experiment: runExperiment,
     options: request,
     command: commandText(runRow, { ...request, pause: [...request.pauses] }),
-    times: 1,
-    database,
-    json,
-    language,
     report: (done, { plays: _, ...about }) => ({
       files: runFiles({ command: about.command, runs: [done] }, about, language),
       data: () => done.result,

@@ -57,16 +57,13 @@ const scoreboardRow = commandRow({
 });
 
 export const addScoreboard = command(scoreboardRow, (folders, given) => {
-  const { json, rungs = scoredRungs, faults = faultNames, times, database, language } = given;
-  return playExperiment(folders, {
+  const { rungs = scoredRungs, faults = faultNames, times, language } = given;
+  const once = { ...given, times: 1 }; // Each cell is played several times.
+  return playExperiment(folders, once, {
     name: 'scoreboard',
     experiment: scoreboardExperiment(),
     options: { rungs, faults, times, partMs },
     command: commandText(scoreboardRow, given),
-    times: 1,
-    database,
-    json,
-    language,
     report: (cells, about) => scoreboardReport(cells, about, language),
   });
 });

@@ -5,7 +5,7 @@ import type { AddCommand } from '../../src/cli/command.ts';
 import { workFolders } from '../../src/lab/environment/work-folders.ts';
 import { shellWords } from './terminal.ts';
 
-const playExperiment = vi.fn((_: unknown, { command }: { readonly command: string }) => command);
+const playExperiment = vi.fn((..._: { readonly command: string }[]) => {});
 const mocked = {
   '../../src/cli/play.ts': { playExperiment },
   '../../src/lab/benchmarks/targets.ts': { readRecordedFigures: vi.fn() },
@@ -44,7 +44,7 @@ async function repeatOf(words: string): Promise<string | undefined> {
   for (const add of commands) add(program, workFolders({}));
   playExperiment.mockClear();
   await program.parseAsync(shellWords(words), { from: 'user' });
-  return playExperiment.mock.calls[0]?.[1].command;
+  return playExperiment.mock.calls[0]?.[2]?.command;
 }
 
 const usual =
