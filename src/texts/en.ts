@@ -1,6 +1,12 @@
-import type { LadderText } from './text.ts';
+/** The sentences of the ladder: complete by type, and those of zh.ts have the type of these. */
+import type { CheckName, RefusalReason, Verdict } from '../service/domain.ts';
+import type { Circumstance, Reason, Rung } from '../service/ladder/rung.ts';
+import type { RungName } from '../service/ladder/rungs.ts';
+import type { StoryName } from '../service/ladder/story.ts';
+import type { CheckpointName } from '../service/trace/checkpoints.ts';
 
-export const en: LadderText = {
+export const en = {
+  /** `meaning`: why its rush ends as it does. */
   story: {
     'one-process': {
       title: 'a mutex, 1 process',
@@ -18,7 +24,7 @@ export const en: LadderText = {
       title: 'Lua script + Redis Stream, 4 processes',
       meaning: 'No lock: one script checks and sells, a stream takes the order to MySQL.',
     },
-  },
+  } satisfies Record<StoryName, object>,
   chapters: {
     1: 'stock',
     2: 'one order per user, one instance',
@@ -26,7 +32,8 @@ export const en: LadderText = {
     4: 'failover',
     5: 'queues',
     6: 'final',
-  },
+  } satisfies Record<Rung['chapter'], string>,
+  /** What the rung does, and what a learner should take from it. */
   rungs: {
     'read-then-write': {
       idea: 'reads the stock, then writes it back one lower',
@@ -210,8 +217,12 @@ export const en: LadderText = {
       lesson:
         'Users are spread over buckets, and an empty bucket borrows stock: exact, and on many cores.',
     },
-  },
-  verdicts: { held: 'held', violated: 'violated', unknown: 'unknown' },
+  } satisfies Record<RungName, object>,
+  verdicts: {
+    held: 'held',
+    violated: 'violated',
+    unknown: 'unknown',
+  } satisfies Record<Verdict, string>,
   checks: {
     'no-oversell': 'never more orders than stock',
     'one-order-per-user': 'never two orders for one user',
@@ -222,7 +233,7 @@ export const en: LadderText = {
     'responses-match-database': 'the answers to clients are true',
     'mutual-exclusion': 'a lock has one owner at a time',
     progress: 'a free lock can be acquired',
-  },
+  } satisfies Record<CheckName, string>,
   circumstances: {
     'two-requests-at-once': 'two requests run at the same time',
     'several-instances': 'several processes sell',
@@ -256,7 +267,7 @@ export const en: LadderText = {
     'event-loop-blocked': 'the event loop of the owner stands still for longer than the lease',
     'servers-slow': 'too many lock servers answer too late',
     'servers-hung': 'too many lock servers stand still for a while',
-  },
+  } satisfies Record<Circumstance, string>,
   reasons: {
     'two-read-the-same-stock': 'two sales read the same stock, and both write it back one lower',
     'both-check-before-insert': 'two requests of one user both check before either inserts',
@@ -299,7 +310,8 @@ export const en: LadderText = {
     'fences-start-again': 'an empty server counts its fences from the beginning',
     'late-grant-stays': 'the lock is granted after its caller gave up, and nobody releases it',
     'release-lost': 'the release does not reach the server, and the key has no expiry',
-  },
+  } satisfies Record<Reason, string>,
+  /** What a lane did, whatever the rung: true wherever it is at that place. */
   steps: {
     'voucher-inserted': 'the voucher is in MySQL',
     'change-begun': 'has begun to change the sale',
@@ -354,5 +366,10 @@ export const en: LadderText = {
     'no-lock-there': 'the server did not have the lock',
     'recorded-anyway': 'the order was recorded before',
     'outlasts-the-lease': 'it lasted longer than the lease',
-  },
+  } satisfies Record<CheckpointName | RefusalReason, string> & Record<string, string>,
 };
+
+export type LadderText = typeof en;
+
+/** Where a lane of a race is after a step, or what has become of the step. */
+export type StepPlace = keyof LadderText['steps'];

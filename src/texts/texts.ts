@@ -1,7 +1,6 @@
 /** The ladder's sentences by language. */
 import type { Verdict } from '../service/domain.ts';
-import { en } from './en.ts';
-import type { LadderText } from './text.ts';
+import { en, type LadderText } from './en.ts';
 import { zh } from './zh.ts';
 
 export const languages = ['en', 'zh'] as const;

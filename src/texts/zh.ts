@@ -1,4 +1,4 @@
-import type { LadderText } from './text.ts';
+import type { LadderText } from './en.ts';
 
 export const zh: LadderText = {
   story: {

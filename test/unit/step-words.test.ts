@@ -7,7 +7,7 @@ import { type Schedule, schedules } from '../../src/lab/play/schedules.ts';
 import { raceText, stepWords, textWidth } from '../../src/lab/report/race-text.ts';
 import { columns } from '../../src/lab/report/wrap.ts';
 import type { ReachedPlace, StepEffect } from '../../src/lab/stage/place.ts';
-import type { StepPlace } from '../../src/texts/text.ts';
+import type { StepPlace } from '../../src/texts/en.ts';
 import { languages, texts } from '../../src/texts/texts.ts';
 import { bought, missed, standsAt, told } from './facts.ts';
 

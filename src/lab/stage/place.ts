@@ -2,7 +2,7 @@
 import type { Attempt } from '../../service/audit/facts.ts';
 import { refusalReasons } from '../../service/domain.ts';
 import type { CheckpointName } from '../../service/trace/checkpoints.ts';
-import type { StepPlace } from '../../texts/text.ts';
+import type { StepPlace } from '../../texts/en.ts';
 
 /** The reason of an attempt whose answer was lost on its way to the buyer. */
 export const answerLost = 'answer-lost';
