@@ -25,24 +25,19 @@ export const addBreak = command(breakRow, (folders, { database, json, language, 
 export const addFault = command(faultRow, async ({ labFolder }, given) => {
   const { verb, server, ms, language, json } = given;
   const lab = runningLab(labFolder);
-  const asked = await askLab(lab, { verb, server: serverFor(verb, server), ms });
-  const done = asked ?? (await alone(labFolder, () => act(lab, verb, server, ms)));
+  const named = serverFor(verb, server);
+  const asked = await askLab(lab, { verb, server: named, ms });
+  const done = asked ?? (await alone(labFolder, () => act(lab, verb, named, ms)));
   print(json, { verb, server }, () => wrap(done[language]));
 });
 
 /** @returns a sentence about what is so now. */
-async function act(
-  lab: Lab,
-  verb: HandVerb,
-  server: string | undefined,
-  ms: number,
-): Promise<Bilingual> {
+async function act(lab: Lab, verb: HandVerb, server: string, ms: number): Promise<Bilingual> {
   if (verb === 'heal') {
     await lab.heal();
     return allRun;
   }
   if (verb === 'end') throw labError('NOTHING_TO_END');
-  if (server === undefined) throw labError('SERVER_NAME_MISSING', verb);
   const so = soAlready(lab, verb, server);
   if (so !== null) return so;
   if (isUndoing(verb)) return runAgain(lab, verb, server);
