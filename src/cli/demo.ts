@@ -15,7 +15,7 @@ import {
   shortRaces,
 } from '../lab/drills/demo-plan.ts';
 import { type Run, type RunRequest, runRung } from '../lab/drills/run-rung.ts';
-import type { Lab, Progress } from '../lab/environment/lab.ts';
+import type { Lab } from '../lab/environment/lab.ts';
 import type { Database } from '../lab/environment/servers/database.ts';
 import {
   databaseOf,
@@ -256,22 +256,13 @@ function onStage<T>(
   return untilInterrupted(withStage(lab, signal, play, emitter([tell])));
 }
 
-/** Results as they come, with a progress line below them on a terminal; plain where piped. */
-export interface Stream {
-  /** How many steps there will be. */
-  expect(count: number): void;
-  /** The next step begins. */
-  next(name: Bilingual): void;
-  print(text: string): void;
-  /** On standard error, also where the results are JSON. */
-  note(text: string): void;
-  /** One line about the lab. */
-  progress: Progress;
-  stop(): void;
-}
+type Stream = ReturnType<typeof openStream>;
 
-/** `silent`: no results, because the caller prints JSON at the end. */
-export function openStream(silent: boolean, language: Language): Stream {
+/**
+ * Results as they come, with a progress line below them on a terminal; plain where piped.
+ * @param silent no results, because the caller prints JSON at the end
+ */
+function openStream(silent: boolean, language: Language) {
   const spinner = ora({
     stream: process.stderr,
     discardStdin: false,
@@ -281,25 +272,29 @@ export function openStream(silent: boolean, language: Language): Stream {
   let step = 0;
   spinner.start({ en: 'starting the lab', zh: '正在启动实验环境' }[language]);
   return {
-    expect: (count) => {
+    /** How many steps there will be. */
+    expect: (count: number) => {
       total = count;
     },
-    next: (name) => {
+    /** The next step begins. */
+    next: (name: Bilingual) => {
       step += 1;
       const at = { en: `${step} of ${total}: `, zh: `${step}/${total} ` };
       spinner.text = at[language] + name[language];
     },
-    print: (text) => {
+    print: (text: string) => {
       spinner.clear();
       if (!silent) console.log(text);
       spinner.render();
     },
-    note: (text) => {
+    /** On standard error, also where the results are JSON. */
+    note: (text: string) => {
       spinner.clear();
       console.error(text);
       spinner.render();
     },
-    progress: (text) => {
+    /** One line about the lab. */
+    progress: (text: Bilingual) => {
       spinner.text = text[language];
     },
     stop: () => void spinner.stop(),

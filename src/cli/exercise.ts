@@ -1,7 +1,7 @@
 /** `exercise`, `hunt-bug`, `mine` and `verify`: a learner begins an exercise, and plays it. */
 import { z } from 'zod';
 import { json, language, list } from '../lab/commands/options.ts';
-import { commandRow } from '../lab/commands/row.ts';
+import { commandRow, type Given } from '../lab/commands/row.ts';
 import type { WorkFolders } from '../lab/environment/work-folders.ts';
 import { colons } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
@@ -92,12 +92,7 @@ function listTasks(names: readonly string[], language: Language): void {
   for (const name of names) console.log(wrap(`${name}: ${taskNamed(name, language).title}`));
 }
 
-interface Begin {
-  readonly solution: boolean;
-  readonly again: boolean;
-  readonly hint: boolean;
-  readonly language: Language;
-}
+type Begin = Omit<Given<ReturnType<typeof optionsWith>>, 'list'>;
 
 function begin(folders: WorkFolders, name: string, options: Begin): void {
   const { hint, language } = options;

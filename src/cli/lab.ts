@@ -50,7 +50,7 @@ export const addUp = command(upRow, async ({ labFolder }, options) => {
   const token = await signToken(labTokenSecret, '1', 'operator', 86_400);
   const data = { url, page, token, tokenSecret: labTokenSecret, servers: lab.servers };
   const { instances } = lab.shape;
-  print(json, data, () => labWords[language].up({ url, instances }, page));
+  print(json, data, () => labWords[language].up(url, instances, page));
 });
 
 /** `replica` without a network gets the one with Sentinels: it has a replica. */
@@ -187,13 +187,8 @@ const startedPage = (folder: string, language: Language): Promise<string> =>
   );
 
 /** What they say, in each language. */
-interface Running {
-  readonly url: string;
-  readonly instances: number;
-}
-
 const en = {
-  up: ({ url, instances }: Running, page: string) => `
+  up: (url: string, instances: number, page: string) => `
 Lockstep is up: ${url} (nginx, with ${instances} instances behind it)
   API description     ${url}/openapi.json
   Servers, ladder     npx lockstep status; npx lockstep ladder
@@ -220,7 +215,7 @@ The page: be the scheduler, and break the sale. ${en.page(page)}`,
 type LabWords = typeof en;
 
 const zh: LabWords = {
-  up: ({ url, instances }, page) => `
+  up: (url, instances, page) => `
 Lockstep 已启动：${url}（nginx，后面有 ${instances} 个实例）
   API 描述            ${url}/openapi.json
   服务器、全部方案    npx lockstep status; npx lockstep ladder
