@@ -180,8 +180,9 @@ describe('nginx', () => {
 
   test('requests alternate strictly between instances, whichever worker they reach', async () => {
     const upstreams = [await saying('1'), await saying('2')];
-    const url = await nginxWith(upstreams, { workerProcesses: '4' }, (text) =>
+    const url = await nginxWith(upstreams, {}, (text) =>
       text
+        .replace('worker_processes 1;', 'worker_processes 4;')
         .replace('backlog=4096', 'backlog=4096 reuseport')
         .replace('server_tokens off;', '$&' + ' add_header X-Worker $pid;'),
     );

@@ -67,7 +67,6 @@ export interface NginxOptions {
   /** The bare processes of the benchmark. */
   readonly bare?: readonly (number | string)[];
   readonly limits?: AddressLimits | undefined;
-  readonly workerProcesses?: string;
 }
 
 /** All requests of the lab come from one address. */
@@ -95,13 +94,7 @@ export function nginxServer(
   folder: string,
   port: number,
   upstreams: readonly (number | string)[],
-  {
-    labId,
-    balancer = 'nginx',
-    bare = [],
-    limits = noLimits,
-    workerProcesses = '1',
-  }: NginxOptions = {},
+  { labId, balancer = 'nginx', bare = [], limits = noLimits }: NginxOptions = {},
 ): Server {
   const runFolder = join(folder, 'nginx');
   const file = join(runFolder, 'nginx.conf');
@@ -118,7 +111,7 @@ export function nginxServer(
             RUN_FOLDER: runFolder,
             ERROR_LOG: errorLog,
             LISTEN: `127.0.0.1:${port}`,
-            WORKER_PROCESSES: workerProcesses,
+            WORKER_PROCESSES: '1',
             UPSTREAM_SERVERS: upstreamServers(upstreams),
             BARE_SERVERS: upstreamServers(bare),
             ...connections(balancer),
