@@ -44,8 +44,7 @@ export class Mine {
 
   /** @returns where its files are from now on; null when there are none */
   putAside(name: string): string | null {
-    const folder = this.folderOf(name);
-    return existsSync(folder) ? renamed(folder) : null;
+    return putAside(this.folderOf(name));
   }
 
   /** @throws NO_EXERCISE */
@@ -69,7 +68,7 @@ export class Mine {
 
   /** @returns where the files of this group are from now on; null when it has none */
   reset(): string | null {
-    return existsSync(this.#home) ? renamed(this.#home) : null;
+    return putAside(this.#home);
   }
 
   #fill(name: string, exercise: Exercise, text: (path: string) => string): void {
@@ -82,7 +81,8 @@ export class Mine {
   }
 }
 
-function renamed(folder: string): string {
+function putAside(folder: string): string | null {
+  if (!existsSync(folder)) return null;
   let number = 1;
   while (existsSync(`${folder}-before-${number}`)) number += 1;
   renameSync(folder, `${folder}-before-${number}`);
