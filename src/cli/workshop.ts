@@ -166,8 +166,7 @@ async function verify(folders: WorkFolders, language: Language): Promise<void> {
   const seen = [];
   for (const words of plays) {
     progress(`\n$ npx lockstep ${words.join(' ')}`);
-    const { printed: _, ...play } = await verifyPlay(theProject(folders.runsFolder), words, true);
-    seen.push(play);
+    seen.push((await verifyPlay(theProject(folders.runsFolder), words, true)).seen);
   }
   console.log('');
   save(folders, { seen: { ...now.seen, [now.step]: seen } }, language);

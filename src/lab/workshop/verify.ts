@@ -56,10 +56,7 @@ export async function runOn(project: Project, words: readonly string[]): Promise
 
 /** One after the other; the contract is last. */
 export async function* verify(project: Project, exercise: Exercise): AsyncGenerator<Seen> {
-  for (const play of exercise.plays) {
-    const { printed: _, ...seen } = await verifyPlay(project, play.split(' '));
-    yield seen;
-  }
+  for (const play of exercise.plays) yield (await verifyPlay(project, play.split(' '))).seen;
   yield await verifyContract(project, exercise.contract);
 }
 
@@ -74,7 +71,7 @@ export async function verifyPlay(
   project: Project,
   words: readonly string[],
   isShown = false,
-): Promise<Seen & { readonly printed: string }> {
+): Promise<{ readonly seen: Seen; readonly printed: string }> {
   const shown = isShown ? (['pipe', 'inherit'] as const) : 'pipe';
   const { exitCode, stdout, stderr } = await execa('node', [lockstep(project), ...words], {
     env: project.env,
@@ -83,15 +80,16 @@ export async function verifyPlay(
     stderr: shown,
   });
   const folder = reportFolderIn(stdout);
-  const play = { play: words.join(' '), printed: stdout };
-  if (folder === undefined) return { ...play, answer: 'unknown', reasons: [lastLine(stderr)] };
+  const play = words.join(' ');
+  if (folder === undefined)
+    return { printed: stdout, seen: { play, answer: 'unknown', reasons: [lastLine(stderr)] } };
   const read: unknown = JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8'));
   const { reasons, ...result } = Result.parse(read);
   const answer = answers[exitCode ?? 2] ?? 'unknown';
   const reasonsIn = (language: Language) => reasons.map((each) => textIn(language, each));
-  const inChinese = { play: words.join(' '), reasons: reasonsIn('zh') };
-  const seen = { ...play, ...result, answer, reasons: reasonsIn('en'), inChinese };
-  return { ...seen, replay: join(folder, 'index.html') };
+  const inChinese = { play, reasons: reasonsIn('zh') };
+  const seen = { play, ...result, answer, reasons: reasonsIn('en'), inChinese };
+  return { printed: stdout, seen: { ...seen, replay: join(folder, 'index.html') } };
 }
 
 const answers: Readonly<Record<number, Answer>> = { 0: 'yes', 1: 'no' };
@@ -105,26 +103,21 @@ async function verifyContract({ folder }: Project, contract: Contract): Promise<
   const locks = file === 'locks' ? { LOCKS: subject } : {};
   const path = `test/contracts/${file}.test.ts`;
   const { tests, printed } = await runTests(folder, path, `^${subject} `, locks);
-  if (tests) return seenOf(contract, tests);
-  const reasons = [lastLine(printed)];
-  const inChinese = { play: nameOf(contract, 'zh'), reasons };
-  return { play: nameOf(contract, 'en'), answer: 'unknown', reasons, inChinese };
+  return tests ? seenOf(contract, tests) : seenOf(contract, [], lastLine(printed));
 }
 
 type Test = { readonly title: string; readonly status: string };
 
-const nameOf = ({ file, rung }: Contract, language: Language): string =>
-  workshopTexts[language].contractOf(rung, file === 'queues');
-
-export function seenOf(contract: Contract, tests: readonly Test[]): Seen {
+/** @param whyNone no test was run */
+export function seenOf({ file, rung }: Contract, tests: readonly Test[], whyNone?: string): Seen {
   const failed = tests.filter(({ status }) => status === 'failed');
   const isRun = tests.length > 0;
   const told = (language: Language) => {
     const say = workshopTexts[language];
     return {
-      play: nameOf(contract, language),
+      play: say.contractOf(rung, file === 'queues'),
       ...(isRun && { verdict: say.testsPassed(tests.length - failed.length, tests.length) }),
-      reasons: isRun ? failed.map(({ title }) => say.testFailed(title)) : [say.noTest],
+      reasons: isRun ? failed.map(({ title }) => say.testFailed(title)) : [whyNone ?? say.noTest],
     };
   };
   const answer = failed.length === 0 ? 'yes' : 'no';

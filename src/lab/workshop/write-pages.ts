@@ -56,7 +56,8 @@ async function recordIn(
   const seen: string[] = [];
   for (const [index, { plays }] of unplayedStepsIn(language).entries()) {
     for (const words of plays) {
-      const { play, answer, reasons, printed } = await verifyPlay(project, words);
+      const { seen: shown, printed } = await verifyPlay(project, words);
+      const { play, answer, reasons } = shown;
       tell(`${language}, step ${index + 1}: ${play}: ${answer}`);
       if (answer !== 'yes') throw new Error(`${play}: ${answer}: ${reasons.join('; ')}`);
       seen.push(`$ npx lockstep ${play}\n${withoutFiles(printed)}\n`);
