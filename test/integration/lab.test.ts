@@ -21,6 +21,7 @@ import { alone } from '../../src/lab/environment/session.ts';
 import { choosePorts, writeState } from '../../src/lab/environment/state.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { someFolder, withCode } from '../support/basics.ts';
+import { startOwn } from '../support/servers.ts';
 
 async function listenOn(port: number): Promise<void> {
   const server = createServer().listen(port, '127.0.0.1');
@@ -86,9 +87,7 @@ test('a lab that stops gives a Redis its disk back first, and this Redis keeps w
   const { ports, chosen } = await choosePorts();
   onTestFinished(chosen);
   const [port = 0] = ports.redlock;
-  const redis = new OwnRedis({ folder, port, name: 'redis-1', fsync: 'everysec' });
-  onTestFinished(() => redis.end());
-  await redis.start();
+  const redis = await startOwn(new OwnRedis({ folder, port, name: 'redis-1', fsync: 'everysec' }));
   const running = [{ ...redis.process, name: 'redis-1', port, hasFullDisk: true }];
   writeState(folder, { id: 'test', ports, database: 'mariadb', running, shape: defaultShape });
   await refuseFileWrites(redis.process.pid);

@@ -16,7 +16,7 @@ import { text } from 'node:stream/consumers';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { OwnServer } from '../../src/lab/environment/own-redis.ts';
 import {
   barePath,
   type NginxOptions,
@@ -28,7 +28,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { problem } from '../../src/service/http/problems.ts';
 import { askAnother } from '../../src/service/http/routes/orders.ts';
 import { httpServer, someFolder } from '../support/basics.ts';
-import { ownPorts } from '../support/servers.ts';
+import { ownPorts, startOwn } from '../support/servers.ts';
 
 const listening = (answer: RequestListener) =>
   httpServer((request, response) => {
@@ -69,12 +69,12 @@ async function nginxWith(
 ): Promise<string> {
   const port = await ownPorts(19_900);
   const server = nginxServer(folder, port, upstreams, options);
-  await server.prepare?.();
-  const file = join(folder, 'nginx/nginx.conf');
-  writeFileSync(file, edit(readFileSync(file, 'utf8')));
-  const running = startProcess(server.program());
-  onTestFinished(() => stopProcess(running));
-  await waitUntil('nginx', 20_000, server.answers);
+  const prepare = async () => {
+    await server.prepare?.();
+    const file = join(folder, 'nginx/nginx.conf');
+    writeFileSync(file, edit(readFileSync(file, 'utf8')));
+  };
+  await startOwn(new OwnServer({ ...server, prepare }));
   return `http://127.0.0.1:${port}`;
 }
 

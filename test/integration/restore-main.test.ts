@@ -3,7 +3,7 @@
  * back as a master without the writes since, and the Sentinels cannot agree yet. Until they do,
  * they could promote it again: it must be a copy before that.
  */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { OwnRedis, OwnServer } from '../../src/lab/environment/own-redis.ts';
 import { roleOf, withRedis } from '../../src/lab/environment/replication.ts';
 import {
@@ -15,15 +15,9 @@ import {
 } from '../../src/lab/environment/sentinels.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { someFolder } from '../support/basics.ts';
-import { ownPorts } from '../support/servers.ts';
+import { ownPorts, startOwn } from '../support/servers.ts';
 
 const patientMs = 60_000;
-
-async function started<S extends OwnServer>(server: S): Promise<S> {
-  onTestFinished(() => server.end());
-  await server.start();
-  return server;
-}
 
 const downAfter = (sentinel: number, ms: number) =>
   withRedis(sentinel, (redis) =>
@@ -36,14 +30,14 @@ test('redis-main follows the new master at once, before the Sentinels agree', as
   const [redisMain, replica, secondReplica] = [first, first + 1, first + 2];
   const sentinels = [first + 3, first + 4, first + 5] as const;
   const redis = (name: string, port: number, settings = {}) =>
-    started(new OwnRedis({ folder, name, port, settings }));
+    startOwn(new OwnRedis({ folder, name, port, settings }));
   await redis('redis-main', redisMain, { 'replica-priority': '50' });
   const newMaster = await redis('replica', replica);
   await redis('second-replica', secondReplica, { replicaof: `127.0.0.1 ${replica}` });
   // The Sentinels do not know redis-main, so that nobody but restoreMain makes it follow.
   for (const port of sentinels) {
     const server = sentinelServer(`sentinel-${port}`, folder, port, replica);
-    await started(new OwnServer({ ...server, answers: async () => true }));
+    await startOwn(new OwnServer({ ...server, answers: async () => true }));
   }
   for (const port of sentinels)
     await waitUntil(`Sentinel ${port}`, 20_000, async () => {

@@ -14,7 +14,7 @@ import {
   redisTls,
   startRedisCluster,
 } from '../support/redis-cluster.ts';
-import { ownPorts, startOwnRedis } from '../support/servers.ts';
+import { ownPorts, startOwn, startOwnRedis } from '../support/servers.ts';
 import { deploy, serviceEntry } from '../support/service-process.ts';
 
 async function redisWithTls(made: Certificates): Promise<string> {
@@ -36,13 +36,8 @@ async function databaseWithTls({ ca, key, certificate }: Certificates): Promise<
     await connection.end();
     return true;
   };
-  const own = new OwnServer({
-    ...server,
-    program: () => ({ ...program, args: [...args, ...tls] }),
-    answers,
-  });
-  onTestFinished(() => own.end());
-  await own.start();
+  const withTls = () => ({ ...program, args: [...args, ...tls] });
+  await startOwn(new OwnServer({ ...server, program: withTls, answers }));
   const refusal = /Access denied|insecure transport/; // Of MariaDB 10.11, and of 11.8.
   await expect(mysql.createConnection({ uri })).rejects.toThrow(refusal);
   return `${uri}?ssl={"verifyIdentity":true}`;

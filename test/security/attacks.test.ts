@@ -6,14 +6,14 @@ import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { startProcess, stopProcess } from '../../src/lab/environment/processes.ts';
+import { OwnServer } from '../../src/lab/environment/own-redis.ts';
 import { nginxServer } from '../../src/lab/environment/servers/nginx.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { select } from '../../src/service/connections/mysql.ts';
 import { someFolder } from '../support/basics.ts';
 import { call, deploymentSecret, openSale, putOnSale } from '../support/client.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
-import { ownPorts } from '../support/servers.ts';
+import { ownPorts, startOwn } from '../support/servers.ts';
 import { startService } from '../support/service-process.ts';
 
 const entry = new URL('../../dist/service/bin/service.js', import.meta.url).pathname;
@@ -64,10 +64,7 @@ async function deployment() {
   onTestFinished(async () => void (await stop()));
   const nginxPort = await ownPorts(19_980);
   const nginx = nginxServer(someFolder(), nginxPort, [Number(new URL(ofInstance).port)]);
-  await nginx.prepare?.();
-  const running = startProcess(nginx.program());
-  onTestFinished(() => stopProcess(running));
-  await waitUntil('nginx', 20_000, nginx.answers);
+  await startOwn(new OwnServer(nginx));
   const connections = await openProcess(stores);
   return { baseUrl: `http://127.0.0.1:${nginxPort}`, nginxPort, connections };
 }

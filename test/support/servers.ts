@@ -36,15 +36,18 @@ export const ownPorts = (preferred: number, count = 1): Promise<number> =>
   freePorts(preferred + worker * portsOfWorker, count);
 
 /** It ends with the test. */
+export async function startOwn<Own extends OwnServer>(server: Own): Promise<Own> {
+  onTestFinished(() => server.end());
+  await server.start();
+  return server;
+}
+
 export async function startOwnRedis(
   settings: OwnRedisOptions['settings'] = {},
   more: Pick<OwnRedisOptions, 'access' | 'answers'> = {},
 ): Promise<OwnRedis> {
   const place = { folder: someFolder(), port: await ownPorts(19_300) };
-  const redis = new OwnRedis({ ...place, settings, ...more });
-  onTestFinished(() => redis.end());
-  await redis.start();
-  return redis;
+  return startOwn(new OwnRedis({ ...place, settings, ...more }));
 }
 
 /** Of a test file's own: no order worker of the lab consumes its queues. */
