@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lockstepWith } from '../support/command.ts';
+import { lockstepWith } from '../support/lockstep.ts';
 import { ownLab } from '../support/own-lab.ts';
 
 let runsFolder: string;
@@ -13,7 +13,7 @@ beforeAll(() => {
 afterAll(() => rmSync(runsFolder, { recursive: true, force: true }));
 
 const lockstep = (words: string) =>
-  lockstepWith({ LOCKSTEP_RUNS: runsFolder })(...words.split(' '));
+  lockstepWith({ LOCKSTEP_RUNS: runsFolder }, ...words.split(' '));
 
 describe('lockstep run', () => {
   test('shows the headline: duplicates on four instances, as claimed, exit code 0', async () => {
@@ -101,6 +101,6 @@ test('status says what runs, and that nothing runs, by its exit code', async () 
   const up = await lockstep('status --json');
   expect(JSON.parse(up.stdout)).toMatchObject({ running: true, url: ownLab.baseUrl });
   expect(up.exitCode).toBe(0);
-  const down = await lockstepWith({ LOCKSTEP_LAB: runsFolder })('status');
+  const down = await lockstepWith({ LOCKSTEP_LAB: runsFolder }, 'status');
   expect(down.exitCode).toBe(1);
 });

@@ -1,11 +1,10 @@
 /** Faults by hand: one server is broken, the lab goes on, and `heal` mends everything. */
 import { afterEach, expect, test } from 'vitest';
 import { faultOn, runAgain, soAlready } from '../../src/lab/faults/faults.ts';
-import { lockstepWith } from '../support/command.ts';
+import { lockstep } from '../support/lockstep.ts';
 import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab();
-const lockstep = lockstepWith();
 
 const stateOf = (name: string) => lab().servers.find((server) => server.name === name);
 const answers = () =>

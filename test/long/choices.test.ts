@@ -1,5 +1,4 @@
 /** Choices on real instances: each lane in a process of its own, every order played. */
-import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
 import { asDatabaseRoot } from '../../src/lab/environment/database-root.ts';
 import { allOrdersExperiment } from '../../src/lab/play/all-orders.ts';
@@ -14,6 +13,7 @@ import { openPool } from '../../src/service/connections/mysql-pool.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { vouchersBegun } from '../../src/service/orders/change-journal.ts';
 import { playedOn, rowsOf } from '../support/judged-drill.ts';
+import { lockstep } from '../support/lockstep.ts';
 import { ownLab, theLab } from '../support/own-lab.ts';
 
 const lab = theLab(null);
@@ -323,10 +323,8 @@ test('orders on a lock whose server is away are unknown, and not held', async ()
 });
 
 test('the command prints the play, and the same choices for the next rung', async () => {
-  const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
   const run = ['race', '--choices', 'a,a,b,b', '--rung', 'mutex-per-user'];
-  const env = { LOCKSTEP_LAB: ownLab.folder };
-  const { stdout, exitCode } = await execa('node', [program, ...run], { env, reject: false });
+  const { stdout, exitCode } = await lockstep(...run);
   expect(stdout).toContain('race --choices AABB --rung redis-no-expiry');
   expect(stdout.split('\n').filter((line) => line.length > 79 && !line.includes('/'))).toEqual([]);
   expect(exitCode).toBe(0);

@@ -1,7 +1,6 @@
 /** The page from the command line, and how long a buyer waits for a person. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { Lab } from '../../src/lab/environment/lab.ts';
@@ -11,9 +10,8 @@ import { playSettings } from '../../src/lab/play/judged-play.ts';
 import { laneKeys } from '../../src/lab/stage/lane-messages.ts';
 import { withStage } from '../../src/lab/stage/stage.ts';
 import { someFolder } from '../support/basics.ts';
+import { lockstepWith } from '../support/lockstep.ts';
 import { theLab } from '../support/own-lab.ts';
-
-const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
 
 /** One browser, without the browser: node resolves no `….localhost`. */
 class Client {
@@ -48,7 +46,7 @@ test('the page starts a lab, keeps its session over a restart, and ends with the
 }, async () => {
   const folder = join(someFolder(), 'lab');
   const env = { LOCKSTEP_LAB: folder, LOCKSTEP_RUNS: join(folder, 'runs') };
-  const run = (...words: string[]) => execa('node', [program, ...words], { env, reject: false });
+  const run = (...words: string[]) => lockstepWith(env, ...words);
   onTestFinished(async () => void (await run('down')));
   const { address } = JSON.parse((await run('page', '--json')).stdout) as { address: string };
   const client = new Client(address);

@@ -1,19 +1,13 @@
 /** The workshop on real servers: a group goes through it; the errata, and an exercise. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newDataFolder } from '../support/data-home.ts';
-import { ownLab } from '../support/own-lab.ts';
+import { lockstepWith } from '../support/lockstep.ts';
 
-const program = new URL('../../scripts/lockstep.mjs', import.meta.url).pathname;
 const home = newDataFolder();
-const env = {
-  ...{ LOCKSTEP_LAB: ownLab.folder, LOCKSTEP_RUNS: join(home, 'runs') },
-  ...{ LOCKSTEP_WORKSHOP: home, LANG: 'C' },
-};
-const lockstep = (...words: readonly string[]) =>
-  execa('node', [program, ...words], { env, reject: false });
+const variables = { LOCKSTEP_RUNS: join(home, 'runs'), LOCKSTEP_WORKSHOP: home, LANG: 'C' };
+const lockstep = (...words: readonly string[]) => lockstepWith(variables, ...words);
 const said = async (...words: readonly string[]): Promise<string> =>
   (await lockstep('workshop', ...words)).stdout;
 

@@ -2,18 +2,17 @@
 import { expect, test } from 'vitest';
 import { Lab } from '../../../src/lab/environment/lab.ts';
 import { someFolder } from '../../support/basics.ts';
-import { lockstepWith } from '../../support/command.ts';
 import { lacksK6 } from '../../support/k6.ts';
+import { lockstep, lockstepWith } from '../../support/lockstep.ts';
 import { ownLab } from '../../support/own-lab.ts';
 
-const lockstep = lockstepWith();
 const stateOf = (name: string) =>
   Lab.running(ownLab.folder)?.parts.find((part) => part.name === name)?.state;
 
 /** It sells. */
 async function begun(rung: string, more: readonly string[] = [], settings = {}) {
   const runs = someFolder();
-  const selling = lockstepWith({ ...settings, LOCKSTEP_RUNS: runs })('break', rung, ...more);
+  const selling = lockstepWith({ ...settings, LOCKSTEP_RUNS: runs }, 'break', rung, ...more);
   let told = '';
   selling.stderr.on('data', (text) => {
     told += text;
@@ -65,7 +64,7 @@ test('the faults of a line come at their times, and what nobody mended is mended
     '7 slow redis-3 --ms 1, 8 end';
   const load = ['--per-second', '40', '--minutes', '0.05']; // The last step makes it longer.
   const drill = ['drill', '--on', 'redlock', '--faults', faults, ...load];
-  const { stdout, stderr, exitCode } = await lockstepWith({ LOCKSTEP_RUNS: runs })(...drill);
+  const { stdout, stderr, exitCode } = await lockstepWith({ LOCKSTEP_RUNS: runs }, ...drill);
   expect(exitCode, stdout + stderr).toBe(0);
   const [from, to, stopped] = faultRow(stdout, 'stop redis-1');
   const [pausedFrom, pausedTo] = faultRow(stdout, 'pause redis-2');
@@ -113,6 +112,6 @@ test.skipIf(lacksK6)(
 );
 
 test('`end` without a lab says what is missing', async () => {
-  const nowhere = lockstepWith({ LOCKSTEP_LAB: someFolder() });
-  expect((await nowhere('fault', 'end')).stderr).toContain('LAB_DOWN');
+  const nowhere = lockstepWith({ LOCKSTEP_LAB: someFolder() }, 'fault', 'end');
+  expect((await nowhere).stderr).toContain('LAB_DOWN');
 });
