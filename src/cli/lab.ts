@@ -41,8 +41,7 @@ const upRow = commandRow({
 export const addUp = command(upRow, async ({ labFolder }, options) => {
   const { json, database, language } = options;
   const { lab, page } = await alone(labFolder, async (signal) => {
-    const running = runningOn(labFolder, database);
-    const lab = running ?? (await startLab(labFolder, signal, language, database));
+    const lab = await labIn(labFolder, signal, language, database);
     await lab.ensure(shapeFor(lab.shape, options));
     return { lab, page: await openPage(lab) };
   });
@@ -65,13 +64,15 @@ function shapeFor(
   return { ...shape, ...(settings && { settings }), ...(chosen && { network: chosen }) };
 }
 
-/** Up as a whole or not at all. */
-async function startLab(
+/** The one that runs, or one that is started: up as a whole or not at all. */
+async function labIn(
   folder: string,
   signal: AbortSignal,
   language: Language,
   database?: Database,
 ): Promise<Lab> {
+  const running = runningOn(folder, database);
+  if (running) return running;
   try {
     const lab = await Lab.start(folder, progressIn(language), { database });
     signal.throwIfAborted();
@@ -182,9 +183,7 @@ async function addressNow(folder: string): Promise<string | null> {
 }
 
 const startedPage = (folder: string, language: Language): Promise<string> =>
-  alone(folder, async (signal) =>
-    openPage(runningOn(folder) ?? (await startLab(folder, signal, language))),
-  );
+  alone(folder, async (signal) => openPage(await labIn(folder, signal, language)));
 
 /** What they say, in each language. */
 const en = {

@@ -12,8 +12,8 @@ import {
   readProgress,
   saveProgress,
 } from '../lab/workshop/progress.ts';
-import { stepInTerminal } from '../lab/workshop/step-text.ts';
-import { type Step, stepsIn } from '../lab/workshop/steps.ts';
+import { currentStep, stepInTerminal } from '../lab/workshop/step-text.ts';
+import { stepsIn } from '../lab/workshop/steps.ts';
 import { workshopTexts } from '../lab/workshop/texts.ts';
 import { theProject, verifyPlay } from '../lab/workshop/verify.ts';
 import { recordSteps, writeFindings, writeSlides } from '../lab/workshop/write-pages.ts';
@@ -136,12 +136,6 @@ export const addWorkshop: AddCommand = (...where) => {
 
 function show(language: Language, now: Progress): void {
   console.log(stepInTerminal(stepsIn(language), now, language));
-}
-
-function currentStep(steps: readonly Step[], { step }: Progress): Step {
-  const found = steps[step];
-  if (!found) throw new RangeError(`the workshop has ${steps.length} steps`);
-  return found;
 }
 
 function save({ workshopHome: home }: WorkFolders, changed: Partial<Progress>, language: Language) {

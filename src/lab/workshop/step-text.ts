@@ -13,6 +13,12 @@ export const marks: Readonly<Record<Answer, string>> = { yes: '✓', no: '✗', 
 const command = (words: string, language: Language): string =>
   `    npx lockstep workshop ${words}${languageOption(language)}`;
 
+export function currentStep(steps: readonly Step[], { step }: Progress): Step {
+  const found = steps[step];
+  if (!found) throw new RangeError(`the workshop has ${steps.length} steps`);
+  return found;
+}
+
 /** Why a step is right is shown once its commands were played. */
 export function stepInTerminal(
   steps: readonly Step[],
@@ -20,8 +26,7 @@ export function stepInTerminal(
   language: Language,
 ): string {
   const say = workshopTexts[language];
-  const step = steps[progress.step];
-  if (!step) throw new RangeError(`the workshop has ${steps.length} steps`);
+  const step = currentStep(steps, progress);
   const prediction = progress.predictions[progress.step];
   const seen = progress.seen[progress.step];
   const parts = [
