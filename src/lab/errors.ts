@@ -43,13 +43,11 @@ const sentences = {
     `The room cannot open at ${address}. Choose an address of this machine.`,
   UNKNOWN_DRILL: (drill: string, known: readonly string[]) =>
     `There is no drill "${drill}".${didYouMean(drill, known)} The drills are: ${known.join(', ')}.`,
-  /** A program that the lab starts is not on this machine. */
   PROGRAM_MISSING: (program: string, remedy = 'npm run setup') =>
     `${program} is not installed. Run \`${remedy}\`, or use docs/install.md.`,
-  /** Every port that the lab may use is in use. */
   NO_FREE_PORTS: (from: number) =>
     `There are not enough free loopback ports from ${from} on. Stop labs that you do not need.`,
-  /** Another command uses this lab at the moment. @param user its pid, and what it is */
+  /** @param user its pid, and what it is */
   LAB_BUSY: (user: string, home: string) =>
     `The lab in ${home} is in use by process ${user}. Wait for it, or end it.`,
   /** A Redis of the lab did not take a write that the lab needs. */
@@ -67,18 +65,15 @@ const sentences = {
   /** The page is there, and its lab is not whole. */
   LAB_NOT_RUNNING: () =>
     'A server of this lab has ended. Start it again: `npm run down`, then `npm run up`.',
-  /** The lab runs on another database than the command asks for. */
   OTHER_DATABASE: (running: string) =>
     `The lab runs on ${running}. Stop it with \`npm run down\`, then run this again.`,
   /** A fault by hand is still there, and a result would be about it. */
   LAB_HAS_FAULT: (name: string, state: 'paused' | 'stopped') =>
     `${name} is ${state}: results would be wrong. End all faults: npx lockstep fault heal`,
-  /** The lab is not running, and the command needs a running lab. */
   LAB_DOWN: () => 'The lab is not running. Start it with `npm run up`.',
   /** A fault is about one server. */
   SERVER_NAME_MISSING: (verb: string) =>
     `Name the server: npx lockstep fault ${verb} redis-2. \`npx lockstep status\` lists them.`,
-  /** The lab has no server or process of this name. */
   UNKNOWN_SERVER: (name: string, known: readonly string[]) =>
     `The lab has no server "${name}".${didYouMean(name, known)} Its servers are: ${known.join(', ')}.`,
   /** The service refused a request of the lab, its operator. */
@@ -86,19 +81,14 @@ const sentences = {
     `The service answered ${status} to ${request}: ${detail}`,
   UNKNOWN_VOUCHER: (voucherId: string) =>
     `There is no voucher ${voucherId} in this lab; \`curl <url>/vouchers\` lists the vouchers.`,
-  /** The file in which the lab keeps its ports and processes is damaged. */
   LAB_STATE_UNREADABLE: (file: string) =>
     `${file} is damaged. End the lab's processes that \`ps\` shows, and remove its folder.`,
-  /** A server of the lab ended while the lab waited for its first answer. */
   SERVER_ENDED: (name: string, logFile: string) =>
     `${name} ended right after its start. Its log has the reason: ${logFile}`,
-  /** This fault needs a server that runs. */
   SERVER_DOWN: (name: string) => `${name} does not run. Start it: npx lockstep fault start ${name}`,
-  /** Nothing shows when this Redis syncs its append-only file. */
   SYNCS_NOT_SEEN: (pid: number) =>
     `Process ${pid} has no thread bio_aof…, so nothing shows when it syncs its append-only file. ` +
     'This fault needs Linux and a Redis of version 6 or newer.',
-  /** The command was interrupted, so it starts nothing more. */
   INTERRUPTED: () => 'Interrupted.',
   INVALID_ID: (id: string) =>
     `"${id}" is not an id. An id is a decimal number from 1 to 9223372036854775807, ` +
@@ -122,17 +112,13 @@ const sentences = {
   /** The fault is about what only a Redis has: keys, scripts, a replica. */
   NOT_A_REDIS: (name: string) =>
     `"${name}" is no Redis of the service; this fault needs one: redis-main, redis-1, …`,
-  /** The server keeps nothing in files that it could lose. */
   NO_DATA_TO_LOSE: (name: string) =>
     `${name} has no data, so it cannot start without it. \`restart\` restarts it.`,
-  /** The lab has no proxy in front of this server. */
   NOT_PROXIED: (name: string, known: readonly string[]) =>
     `There is no proxy in front of "${name}". There is one for: ${known.join(', ')}.`,
-  /** The process has no session in ZooKeeper that could expire. */
   NO_SESSION: (process: string) =>
     `${process} has no connection to ZooKeeper, so it has no session that could expire. ` +
     'An instance has one once it has sold on the rung zookeeper.',
-  /** A process that a benchmark compares the instances with could not listen. */
   BARE_INSTANCE_ENDED: (upstream: string) =>
     `The bare process at ${upstream} ended before it listened. Is the port in use?`,
   /** A load by HTTP cannot stop at the last unit: it would be refused at the end. */
@@ -141,7 +127,6 @@ const sentences = {
   /** `bench --gate` compares with an earlier run. */
   NO_RECORDED_BENCH: (file: string) =>
     `${file} has no figures of \`npx lockstep bench\`: name the bench.json of its folder.`,
-  /** The JVM of the lock benchmark ended before its measurement. */
   REDISSON_ENDED: () =>
     'The JVM with Redisson ended. Run it by hand to see why: ' +
     "java -cp '.lockstep/redisson/*' bench/RedissonCycles.java redis://127.0.0.1:6379",
@@ -163,7 +148,6 @@ const sentences = {
     `${file} describes no service: ${reason}. Its form is in docs/benchmarks.md.`,
   /** `verify` and `mine` work on the exercise that was begun. */
   NO_EXERCISE: () => 'No exercise was begun. `npx lockstep exercise` lists them.',
-  /** A step has other choices. */
   UNKNOWN_CHOICE: (letter: string, letters: readonly string[]) =>
     `"${letter}" is no choice of this step. They are: ${letters.join(', ')}.`,
   /** A step is played after it was predicted. */
@@ -178,7 +162,6 @@ const sentences = {
   /** That of a named drill decides which faults come, and in which sequence. */
   DRILL_HAS_NO_SEED: (seed: number) =>
     `A drill of your own has no seed (${seed}): its faults come at the seconds that you write.`,
-  /** A drill without a name needs a rung and faults. */
   DRILL_INCOMPLETE: () =>
     'A drill of your own needs a rung and faults: ' +
     "npx lockstep drill --on redlock --faults '10 stop redis-2, 20 start redis-2'",
@@ -190,7 +173,6 @@ const sentences = {
   /** A clock, or an event loop, is that of an instance. */
   NOT_AN_INSTANCE: (name: string, known: readonly string[]) =>
     `"${name}" is no instance; this fault needs one: ${known.join(', ')}.`,
-  /** The times of a line of faults. */
   FAULTS_NOT_IN_ORDER: (step: string, before: string) =>
     `"${step}" stands after "${before}": write them in the order of their times, \`end\` last.`,
   /** The load would be over. */
