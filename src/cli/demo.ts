@@ -77,12 +77,7 @@ type DemoOptions = Given<typeof demoRow.options>;
 
 export const addDemo = command(demoRow, demo);
 
-interface Plan {
-  readonly rushes: readonly RunRequest[];
-  readonly comparisons: readonly RunRequest[];
-  readonly orders: readonly RungName[];
-  readonly races: readonly RaceOnRung[];
-}
+type Plan = ReturnType<typeof planOf>;
 
 /** What was played so far. */
 interface Results {
@@ -104,7 +99,7 @@ interface Walk extends Results {
   readonly untilInterrupted: UntilInterrupted;
 }
 
-const planOf = (full: boolean): Plan => ({
+const planOf = (full: boolean) => ({
   rushes: rushes(defaults.seed),
   comparisons: serialRuns(defaults.seed),
   orders: rungsWithOrders,
@@ -224,32 +219,33 @@ async function rush(current: Walk, request: RunRequest): Promise<Run> {
 
 async function play(current: Walk, request: RunRequest): Promise<Run> {
   const { rung, instances } = request;
-  current.stream.next({ en: `${rung} on ${instances}`, zh: `${rung}，${instances} 个实例` });
-  return onStage(current, (stage) => runRung(request, stage));
+  const name = { en: `${rung} on ${instances}`, zh: `${rung}，${instances} 个实例` };
+  return onStage(current, name, (stage) => runRung(request, stage));
 }
 
 async function orders(current: Walk, rung: RungName): Promise<OrdersOfRung> {
-  current.stream.next({ en: `every interleaving on ${rung}`, zh: `${rung}，每一种先后顺序` });
-  const counted = await onStage(current, (stage) => ordersOf(stage, rung));
+  const name = { en: `every interleaving on ${rung}`, zh: `${rung}，每一种先后顺序` };
+  const counted = await onStage(current, name, (stage) => ordersOf(stage, rung));
   current.orders.push(counted);
   current.update();
   return counted;
 }
 
 async function race(current: Walk, { race: name, rung }: RaceOnRung): Promise<PlayedRace> {
-  const { stream, races, update } = current;
   const { en, zh } = raceOnRung(name, rung);
-  stream.next({ en: `race ${en}`, zh });
-  const played = await onStage(current, (stage) => raceOn(stage, name, rung));
-  races.push(played);
-  update();
+  const shown = { en: `race ${en}`, zh };
+  const played = await onStage(current, shown, (stage) => raceOn(stage, name, rung));
+  current.races.push(played);
+  current.update();
   return played;
 }
 
 function onStage<T>(
   { lab, signal, stream, untilInterrupted, language }: Walk,
+  name: Bilingual,
   play: (stage: Stage) => Promise<T>,
 ): Promise<T> {
+  stream.next(name);
   signal.throwIfAborted();
   const tell = (event: StageEvent) =>
     event.kind === 'note' && stream.note(textIn(language, event.text));

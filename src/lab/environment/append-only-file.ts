@@ -51,28 +51,23 @@ export async function watchSyncs(data: string, pid: number, port: number): Promi
   const file = appendOnlyFile(data);
   const status = `/proc/${pid}/task/${syncThread(pid)}/status`;
   let turns = turnsOf(status);
-  let lastAtMs: number | null = null;
-  let syncedBytes = 0;
+  const watch = {
+    lastAtMs: null as number | null,
+    syncedBytes: 0,
+    get isBetweenSyncs() {
+      return this.lastAtMs !== null && performance.now() - this.lastAtMs < longestAfterMs;
+    },
+    end: () => clearInterval(looking),
+  };
   const look = () => {
     const now = turnsOf(status);
     if (now === null || now === turns) return; // Null: it was killed.
     turns = now;
-    syncedBytes = statSync(file).size;
-    lastAtMs = performance.now();
+    watch.syncedBytes = statSync(file).size;
+    watch.lastAtMs = performance.now();
   };
   const looking = setInterval(look, lookEveryMs);
-  return {
-    get lastAtMs() {
-      return lastAtMs;
-    },
-    get isBetweenSyncs() {
-      return lastAtMs !== null && performance.now() - lastAtMs < longestAfterMs;
-    },
-    get syncedBytes() {
-      return syncedBytes;
-    },
-    end: () => clearInterval(looking),
-  };
+  return watch;
 }
 
 const alwaysSynced = (data: string): SyncWatch => ({
