@@ -10,15 +10,12 @@ import { labError } from '../lab/errors.ts';
 import { soak } from '../lab/soak/soak.ts';
 import { flag } from '../service/operate/words.ts';
 import { command } from './command.ts';
-import { printEach } from './output.ts';
+import { printNamed } from './output.ts';
 import { playExperiment } from './play.ts';
 
 export const addDrill = command(drillRow, (folders, given) => {
   const { name, list, json, language, seed, minutes, database } = given;
-  if (list) {
-    const all = drillNames.map((each) => ({ name: each, about: drills[each].about[language] }));
-    return printEach(json, all, ({ name, about }) => `${name}: ${about}`);
-  }
+  if (list) return printNamed(json, drillNames, 'about', (each) => drills[each].about[language]);
   if (ofOwnDrill.every((key) => given[key] === usualOf(drillRow.options[key])))
     return playExperiment(folders, given, plannedDrill(name ?? usualDrill, { seed, minutes }));
   const used = databaseOf(folders.labFolder, database);

@@ -13,7 +13,7 @@ import { reportLine } from '../lab/report/file-words.ts';
 import { wrap } from '../lab/report/wrap.ts';
 import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
-import { printEach } from './output.ts';
+import { printNamed } from './output.ts';
 import { playExperiment } from './play.ts';
 
 const erratumRow = commandRow({
@@ -36,10 +36,7 @@ const erratumRow = commandRow({
 
 export const addErratum = command(erratumRow, (folders, given) => {
   const { name, list, json, language } = given;
-  if (list) {
-    const all = erratumNames.map((each) => ({ name: each, says: errata[each].says[language] }));
-    return printEach(json, all, ({ name, says }) => `${name}: ${says}`);
-  }
+  if (list) return printNamed(json, erratumNames, 'says', (each) => errata[each].says[language]);
   const names = name === undefined ? erratumNames : [name];
   const text = (played: readonly PlayedErratum[], folder: string) => [
     ...played.map((each) => erratumText(each, language)),

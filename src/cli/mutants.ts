@@ -9,7 +9,7 @@ import { trialExperiment } from '../lab/mutants/run-trial.ts';
 import { isTrialName, trialNames, trials } from '../lab/mutants/trials.ts';
 import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
-import { print, printEach } from './output.ts';
+import { print, printNamed } from './output.ts';
 import { playExperiment } from './play.ts';
 
 const knownMutant = named(isMutantName, (name) => labError('UNKNOWN_MUTANT', name, mutantNames));
@@ -87,10 +87,8 @@ const trialRow = commandRow({
 
 export const addTrial = command(trialRow, (folders, given) => {
   const { name, list, json, language } = given;
-  if (list || name === undefined) {
-    const all = trialNames.map((each) => ({ name: each, fault: trials[each].fault[language] }));
-    return printEach(json, all, ({ name, fault }) => `${name}: ${fault}`);
-  }
+  if (list || name === undefined)
+    return printNamed(json, trialNames, 'fault', (each) => trials[each].fault[language]);
   return playExperiment(folders, given, {
     name: `trial-${name}`,
     experiment: trialExperiment,

@@ -24,13 +24,15 @@ export function print(json: boolean, data: unknown, text: () => string): void {
   console.log(json ? JSON.stringify(data, null, 2) : text());
 }
 
-/** A list: one line for each, wrapped. */
-export function printEach<Row>(
+/** A list: each name with its sentence, which has this key in JSON. */
+export function printNamed<Name extends string>(
   json: boolean,
-  rows: readonly Row[],
-  line: (row: Row) => string,
+  names: readonly Name[],
+  key: string,
+  sentenceOf: (name: Name) => string,
 ): void {
-  print(json, rows, () => rows.map((row) => wrap(line(row))).join('\n'));
+  const rows = names.map((name) => ({ name, [key]: sentenceOf(name) }));
+  print(json, rows, () => names.map((name) => wrap(`${name}: ${sentenceOf(name)}`)).join('\n'));
 }
 
 /** With --json, standard output has one JSON document also when the command fails. */
