@@ -1,7 +1,6 @@
-/** The way to the server: events come as a stream, commands go as requests. */
+/** The way to the server: who the viewer is, and his commands. */
 
 import { signal } from '@preact/signals';
-import type { StageEvent } from '../../lab/stage/events.ts';
 import type { FeedPlace } from '../server/plays.ts';
 import type { RoomNow } from '../server/room.ts';
 
@@ -25,7 +24,7 @@ export const hadLab = signal(false);
 /** A command is under way. */
 export const isBusy = signal(false);
 
-const againAfterMs = 1_000;
+export const againAfterMs = 1_000;
 const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface LabEntry extends FeedPlace {
@@ -102,45 +101,4 @@ export async function send<Answer>(
   } finally {
     isBusy.value = false;
   }
-}
-
-/**
- * One call for each event. A tab that nobody sees gives its connection back: a browser has six for
- * a server.
- * @param place behind the last event that the page has
- * @param gone the server has not kept the events behind it: the feed begins here now
- */
-export function followEvents(
-  place: () => FeedPlace,
-  take: (event: StageEvent) => void,
-  gone: (place: FeedPlace) => void,
-): void {
-  let source: EventSource | undefined;
-  const open = () => {
-    source?.close();
-    const { feed, last } = place();
-    source = new EventSource(`/api/events?feed=${feed}&after=${last}`);
-    source.onmessage = ({ data }) => take(JSON.parse(data as string) as StageEvent);
-    source.addEventListener('room', ({ data }) => {
-      room.value = JSON.parse(data as string) as RoomNow | null;
-    });
-    source.addEventListener('gone', ({ data }) => gone(JSON.parse(data as string) as FeedPlace));
-    source.onopen = () => {
-      connection.value = 'open';
-    };
-    source.onerror = () => {
-      connection.value = 'lost';
-      source?.close();
-      if (!document.hidden) setTimeout(again, againAfterMs);
-    };
-  };
-  /** Its session may be over: a room that was closed, and opened again. */
-  const again = async () => {
-    if ((await enter()) !== null) open();
-  };
-  document.addEventListener('visibilitychange', () => {
-    if (document.hidden) source?.close();
-    else open();
-  });
-  open();
 }

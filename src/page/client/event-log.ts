@@ -1,12 +1,14 @@
 /**
- * The events so far, the cursor in them, and the page as a pure function of them. Live, replay,
- * step back and an exported file are this fold with another cursor.
+ * The events as they come, the cursor in them, and the page as a pure function of them. Live,
+ * replay, step back and an exported file are this fold with another cursor.
  */
 
 import { computed, signal } from '@preact/signals';
 import { replayFile } from '../../lab/report/replay-file.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import type { FeedPlace } from '../server/plays.ts';
+import type { RoomNow } from '../server/room.ts';
+import { againAfterMs, connection, enter, room } from './api.ts';
 import {
   addToPlay,
   addToRace,
@@ -74,7 +76,6 @@ const kept: World[] = [];
 
 /** Behind the last event that the page has. */
 let place: FeedPlace = { feed: '', last: 0 };
-export const feedPlace = (): FeedPlace => place;
 
 export function take(event: StageEvent): void {
   if (event.number <= place.last) return; // It came twice.
@@ -85,7 +86,7 @@ export function take(event: StageEvent): void {
 }
 
 /** The page begins anew here: what came before is over. */
-export function beginAt(next: FeedPlace): void {
+function beginAt(next: FeedPlace): void {
   place = next;
   events.length = 0;
   kept.length = 0;
@@ -108,13 +109,61 @@ let offsetMs = Number.POSITIVE_INFINITY;
 export const clockMs = signal(0);
 
 /** The event that arrived fastest tells the difference between the two clocks best. */
-export function hearTime(event: StageEvent): void {
+function hearTime(event: StageEvent): void {
   offsetMs = Math.min(offsetMs, performance.now() - msOf(event));
   tick();
 }
 
-export function tick(): void {
+function tick(): void {
   clockMs.value = performance.now() - offsetMs;
+}
+
+/** Takes what happens, as long as the page is open. */
+export async function followEvents(): Promise<void> {
+  const first = await enter();
+  if (first === null) return;
+  beginAt(first);
+  listen();
+  setInterval(tick, 500);
+}
+
+/**
+ * One call for each event. A tab that nobody sees gives its connection back: a browser has six for
+ * a server.
+ */
+function listen(): void {
+  let source: EventSource | undefined;
+  const open = () => {
+    source?.close();
+    source = new EventSource(`/api/events?feed=${place.feed}&after=${place.last}`);
+    source.onmessage = ({ data }) => {
+      const event = JSON.parse(data as string) as StageEvent;
+      hearTime(event);
+      take(event);
+    };
+    source.addEventListener('room', ({ data }) => {
+      room.value = JSON.parse(data as string) as RoomNow | null;
+    });
+    // The server has not kept what is behind the last event here.
+    source.addEventListener('gone', ({ data }) => beginAt(JSON.parse(data as string) as FeedPlace));
+    source.onopen = () => {
+      connection.value = 'open';
+    };
+    source.onerror = () => {
+      connection.value = 'lost';
+      source?.close();
+      if (!document.hidden) setTimeout(again, againAfterMs);
+    };
+  };
+  /** Its session may be over: a room that was closed, and opened again. */
+  const again = async () => {
+    if ((await enter()) !== null) open();
+  };
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) source?.close();
+    else open();
+  });
+  open();
 }
 
 /** One file that replays a play without a server: the page itself, and the events. */

@@ -6,10 +6,10 @@ import { choicesIn } from '../../lab/play/letters.ts';
 import { outcomesFor } from '../../lab/play/outcomes.ts';
 import { recordedId } from '../../lab/report/replay-file.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
-import { connection, enter, followEvents, hadLab, isLearner, problem, room, send } from './api.ts';
+import { connection, hadLab, isLearner, problem, room, send } from './api.ts';
 import { Drills } from './begin-run.tsx';
 import { copyLink } from './choices.tsx';
-import { beginAt, feedPlace, hearTime, saveReplay, take, tick } from './event-log.ts';
+import { followEvents, saveReplay, take } from './event-log.ts';
 import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
 import { buyersIn, isDone } from './play-model.ts';
 import { predictByKey, predictedVerdicts } from './predictions.ts';
@@ -306,7 +306,7 @@ function onRunKey(key: string, wanted: RunAddress): void {
   else if (key === 'n' && shownRun.value && next && !isRunning.value) show({ is: 'run', ...next });
 }
 
-function start(): void {
+async function startLive(): Promise<void> {
   view.value = viewAt(location);
   addEventListener('keydown', onKey);
   addEventListener('popstate', () => {
@@ -318,19 +318,7 @@ function start(): void {
     if (of?.isStill)
       history.replaceState(null, '', addressOf({ is: 'race', ...addressOfPlay(of) }));
   });
-}
-
-async function startLive(): Promise<void> {
-  start();
-  const first = await enter();
-  if (first === null) return;
-  beginAt(first);
-  const takeIt = (event: StageEvent) => {
-    hearTime(event);
-    take(event);
-  };
-  followEvents(feedPlace, takeIt, beginAt);
-  setInterval(tick, 500);
+  await followEvents();
 }
 
 function startRecorded(text: string): void {
