@@ -10,7 +10,7 @@ import { Lab } from '../../src/lab/environment/lab.ts';
 import { alone } from '../../src/lab/environment/session.ts';
 import { playSettings } from '../../src/lab/play/judged-play.ts';
 import { useKey } from '../../src/page/access.ts';
-import { Feed } from '../../src/page/server/plays.ts';
+import { Feed } from '../../src/page/server/feed.ts';
 import { en } from '../../src/texts/en.ts';
 import { someFolder } from '../support/basics.ts';
 import { ownLab } from '../support/own-lab.ts';

@@ -2,8 +2,8 @@
 import { Hono } from 'hono';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { StageEvent } from '../../src/lab/stage/events.ts';
-import { eventStream } from '../../src/page/server/play-routes.ts';
-import { Feed, Plays } from '../../src/page/server/plays.ts';
+import { eventStream, Feed } from '../../src/page/server/feed.ts';
+import { Plays } from '../../src/page/server/plays.ts';
 import { learnersMax, Room, Tally } from '../../src/page/server/room.ts';
 import { someFolder } from '../support/basics.ts';
 

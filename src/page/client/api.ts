@@ -1,7 +1,7 @@
 /** The way to the server: who the viewer is, and his commands. */
 
 import { signal } from '@preact/signals';
-import type { FeedPlace } from '../server/plays.ts';
+import type { FeedPlace } from '../server/feed.ts';
 import type { RoomNow } from '../server/room.ts';
 
 export type Connection = 'entering' | 'open' | 'lost' | 'no-key' | 'no-code' | 'recorded';

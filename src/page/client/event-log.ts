@@ -6,7 +6,7 @@
 import { computed, signal } from '@preact/signals';
 import { replayFile } from '../../lab/report/replay-file.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
-import type { FeedPlace } from '../server/plays.ts';
+import type { FeedPlace } from '../server/feed.ts';
 import type { RoomNow } from '../server/room.ts';
 import { againAfterMs, connection, enter, room } from './api.ts';
 import {

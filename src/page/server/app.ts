@@ -6,11 +6,10 @@ import { plannedBreak, plannedDrill, plannedRace } from '../../lab/commands/plan
 import { breakRow, drillRow, faultRow, raceRow } from '../../lab/commands/rows.ts';
 import { rungsWithOrders } from '../../lab/play/set-up.ts';
 import { useKey } from '../access.ts';
-import { addPlays, Choices, Rung } from './play-routes.ts';
 import type { Plays } from './plays.ts';
 import type { RoomDoor } from './room-door.ts';
 import type { Runs } from './runs.ts';
-import { addSite, addViewers, type Env, setSession } from './site.ts';
+import { addPlays, addSite, addViewers, Choices, type Env, Rung, setSession } from './site.ts';
 
 const Again = z.object({
   rung: Rung,

@@ -9,10 +9,17 @@ import { disturbsOnlyItsOwnPlay } from '../../lab/play/letters.ts';
 import { isOutcome } from '../../lab/play/outcomes.ts';
 import { hasWorker } from '../../lab/play/set-up.ts';
 import { learnerSession, type Viewer } from '../access.ts';
-import { addPlays, type PlayRoutes, Rung } from './play-routes.ts';
 import type { Plays } from './plays.ts';
 import type { Room } from './room.ts';
-import { addSite, addViewers, type Env, setSession } from './site.ts';
+import {
+  addPlays,
+  addSite,
+  addViewers,
+  type Env,
+  type PlayRoutes,
+  Rung,
+  setSession,
+} from './site.ts';
 
 const cookie = 'lockstep-learner';
 const bytesMax = 10_000;

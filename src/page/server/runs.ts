@@ -11,7 +11,8 @@ import { type ExperimentPlan, writeReport } from '../../lab/report/experiment-re
 import type { ReportAbout, StageEvent } from '../../lab/stage/events.ts';
 import type { Bilingual } from '../../lab/stage/result.ts';
 import { play } from '../../lab/stage/runner.ts';
-import type { Feed, FeedPlace, Plays } from './plays.ts';
+import type { Feed, FeedPlace } from './feed.ts';
+import type { Plays } from './plays.ts';
 
 interface Going {
   readonly feed: Feed;

@@ -1,6 +1,7 @@
 /**
  * What the page of the instructor and that of the learners have alike: who may ask, the session of
- * a viewer, the files, and how an error is answered. Each view is the same file.
+ * a viewer, his plays and their events, the files, and how an error is answered. Each view is the
+ * same file.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,11 +9,15 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import { isLabError } from '../../lab/errors.ts';
+import { choicesIn, laneNames, lettersMax } from '../../lab/play/letters.ts';
 import { slidesPage, slidesScript, slidesStyle } from '../../lab/workshop/slides.ts';
 import { LockstepError } from '../../service/errors.ts';
+import { isRungName } from '../../service/ladder/rungs.ts';
 import { languages } from '../../texts/texts.ts';
 import { type Viewer, viewerIn } from '../access.ts';
 import { docsPages } from './docs-pages.ts';
+import { eventStream } from './feed.ts';
+import type { NewPlay, Plays } from './plays.ts';
 
 /** The id of who asks. */
 export interface Env {
@@ -42,6 +47,49 @@ export function addViewers(
     if (viewer === null || !isAllowed(viewer)) return c.json(refused, 401);
     c.set('viewer', viewer.id);
     return next();
+  });
+}
+
+export const Rung = z.string().refine(isRungName);
+export const Choices = z
+  .string()
+  .max(lettersMax)
+  .refine((text) => text === '' || choicesIn(text) !== null);
+const Begin = z.object({
+  rung: Rung,
+  choices: Choices.default(''),
+  slot: z.string().regex(/^[a-z0-9]{1,20} (main|beside)$/),
+  request: z.string().max(40).default(''),
+  lanes: z.int().min(2).max(laneNames.length).default(2),
+  stopsEverywhere: z.boolean().default(false),
+});
+const Choice = z.object({ choice: Choices.refine((text) => choicesIn(text)?.length === 1) });
+
+export interface PlayRoutes {
+  readonly plays: Plays;
+  /** What the viewer may know of the room. */
+  readonly room: (viewer: string) => object | null;
+  /** Of one viewer, in all his tabs. */
+  readonly playsMax: number;
+  /** @throws what the viewer may not do. */
+  readonly refuse: (asked: Pick<NewPlay, 'choices'> & Partial<Pick<NewPlay, 'rung'>>) => void;
+}
+
+export function addPlays(app: Hono<Env>, { plays, room, playsMax, refuse }: PlayRoutes): void {
+  app.get('/api/events', (c) => {
+    const viewer = c.get('viewer');
+    return eventStream(c, plays.feedOf(viewer), () => JSON.stringify(room(viewer)));
+  });
+  app.post('/api/plays', async (c) => {
+    const wanted = { ...Begin.parse(await c.req.json()), playsMax };
+    refuse(wanted);
+    return c.json({ player: await plays.begin(c.get('viewer'), wanted) }, 201);
+  });
+  app.post('/api/plays/:player/choices', async (c) => {
+    const { choice } = Choice.parse(await c.req.json());
+    refuse({ choices: choice });
+    const isPlayed = await plays.choose(c.get('viewer'), c.req.param('player'), choice);
+    return isPlayed ? c.json({}) : c.json({ code: 'no-play', title: 'The play is over' }, 404);
   });
 }
 
