@@ -9,11 +9,11 @@ import type { Plays } from './plays.ts';
 export interface RungTally {
   readonly rung: string;
   /** The first prediction of each. */
-  readonly predicted: Readonly<Partial<Record<Outcome, number>>>;
+  readonly predicted: Partial<Record<Outcome, number>>;
   /** Plays that nobody could go on with. */
-  readonly seen: Readonly<Partial<Record<OutcomeSeen, number>>>;
+  readonly seen: Partial<Record<OutcomeSeen, number>>;
   /** How many of them broke a promise. */
-  readonly broken: number;
+  broken: number;
 }
 
 /** What a page is told of the room. */
@@ -129,19 +129,9 @@ interface RoomOutcome {
   outcome: OutcomeSeen;
 }
 
-interface OfRung {
-  readonly predicted: Map<Outcome, number>;
-  readonly seen: Map<OutcomeSeen, number>;
-  broken: number;
-}
-
-function countIn<Key>(counts: Map<Key, number>, key: Key): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
-}
-
 /** What the learners predicted on each rung, and what they saw: counts only, no names. */
 export class Tally {
-  readonly #byRung = new Map<string, OfRung>();
+  readonly #byRung = new Map<string, RungTally>();
   readonly #hasPredicted = new Set<string>();
   /** The plays that are not over, by their player. */
   readonly #shown = new Map<string, RoomOutcome>();
@@ -151,7 +141,8 @@ export class Tally {
     const who = `${viewer} ${rung}`;
     if (this.#hasPredicted.has(who)) return;
     this.#hasPredicted.add(who);
-    countIn(this.#of(rung).predicted, outcome);
+    const { predicted } = this.#of(rung);
+    predicted[outcome] = (predicted[outcome] ?? 0) + 1;
   }
 
   read(event: StageEvent): void {
@@ -163,22 +154,17 @@ export class Tally {
     if (event.kind === 'ended') this.#shown.delete(event.player);
     if (event.kind !== 'judged' || !(event.isFinal || event.broken.length > 0)) return;
     this.#shown.delete(event.player);
-    const rung = this.#of(shown.rung);
-    countIn(rung.seen, shown.outcome);
-    if (event.broken.length > 0) rung.broken += 1;
+    const tally = this.#of(shown.rung);
+    tally.seen[shown.outcome] = (tally.seen[shown.outcome] ?? 0) + 1;
+    if (event.broken.length > 0) tally.broken += 1;
   }
 
   all(): RungTally[] {
-    return [...this.#byRung].map(([rung, { predicted, seen, broken }]) => ({
-      rung,
-      broken,
-      predicted: Object.fromEntries(predicted),
-      seen: Object.fromEntries(seen),
-    }));
+    return [...this.#byRung.values()];
   }
 
-  #of(rung: string): OfRung {
-    const known = this.#byRung.get(rung) ?? { predicted: new Map(), seen: new Map(), broken: 0 };
+  #of(rung: string): RungTally {
+    const known = this.#byRung.get(rung) ?? { rung, broken: 0, predicted: {}, seen: {} };
     this.#byRung.set(rung, known);
     return known;
   }
