@@ -26,32 +26,15 @@ export function Ends({ of }: { of: PlayView }) {
   );
 }
 
+/** Of those that hit a process it has the name of that, of the others that of a lane or server. */
 function faultText(choice: string, { lanes }: PlayView): string {
   const { does, to } = actOf(choice);
-  const { kill, pause, block, resume, endLease, passTime, loseAnswer, stop, start, words } =
-    page.value;
-  const { forget, nest, cutOff, breakIn, mend } = page.value;
-  const { instance = '' } = lanes.get(to) ?? {};
-  const [process, server] =
-    to === workerLane ? [words.processOfWorker, words.worker] : [instance, to];
-  const texts = {
-    kill: kill(process),
-    pause: pause(process),
-    resume: resume(process),
-    'end-lease': endLease(to),
-    'pass-time': passTime(to),
-    block: block(instance),
-    'lose-answer': loseAnswer(to),
-    move: '',
-    stop: stop(server),
-    start: start(server),
-    forget: forget(to),
-    nest: nest(to),
-    'cut-off': cutOff(instance),
-    mend: mend(to),
-    break: breakIn(to),
-  };
-  return texts[does];
+  if (does === 'move') return '';
+  const { faultNames, words } = page.value;
+  const hitsProcess = ['kill', 'pause', 'resume', 'block', 'cut-off'].includes(does);
+  const [process, other] =
+    to === workerLane ? [words.processOfWorker, words.worker] : [lanes.get(to)?.instance ?? '', to];
+  return faultNames[does](hitsProcess ? process : other);
 }
 
 /** Those of the lanes first; those of the servers, and of the lock, where somebody looks. */

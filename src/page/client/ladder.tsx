@@ -80,7 +80,7 @@ function Rungs({ chapter, selectedName }: { chapter: number; selectedName: strin
           <th>{words.rung}</th>
           <th>{words.lastSeen}</th>
           <th>{words.claim}</th>
-          <th>{words.cost}</th>
+          <th>{words.salesPerSecond}</th>
         </tr>
       </thead>
       <tbody>

@@ -1,6 +1,7 @@
 /** The sentences of the page in English. */
 import type { Arrivals } from '../../lab/by-hand/break-choice.ts';
 import { brokenText, faultTitle, mendedText } from '../../lab/play/fault-choices.ts';
+import type { Act } from '../../lab/play/letters.ts';
 import type { LaneName, OutcomeSeen } from '../../lab/play/outcomes.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { PartState, Reading } from '../../lab/stage/events.ts';
@@ -35,7 +36,6 @@ export const en = {
     rung: 'rung',
     claim: 'interleavings of two buyers that break it',
     lastSeen: 'you saw',
-    cost: 'sales a second',
     notPlayed: 'not played',
     play: 'Play it',
     theCode: 'The code, here',
@@ -291,22 +291,25 @@ export const en = {
       'cut-off': brokenText(to, 'en'),
       mend: mendedText(to, 'en'),
     })[does] ?? `${to} runs again`,
-  pause: (instance: string) => `Pause ${instance}`,
-  resume: (instance: string) => `Resume ${instance}`,
-  endLease: (lane: string) => `End the lease of ${lane}`,
-  passTime: (lane: string) => `Let the lease time of ${lane} pass`,
-  block: (instance: string) => `Block the event loop of ${instance}`,
-  loseAnswer: (lane: string) => `Lose the answer of ${lane}`,
-  forget: (lane: string) => `Let ${lane} forget to release`,
-  nest: (lane: string) => `Let ${lane} buy inside its lock`,
-  cutOff: (instance: string) => `Cut ${instance} off from the lock`,
-  breakIn: (fault: string) => faultTitle(fault, 'en'),
-  mend: (what: string) => `Mend: ${faultTitle(what, 'en')}`,
-  stop: (server: string) => `Stop ${server}`,
-  start: (server: string) => `Start ${server}`,
+  /** What a choice does: to a process, a lane, or a server; `break` and `mend` name a fault. */
+  faultNames: {
+    kill: (process) => `Kill ${process}`,
+    pause: (process) => `Pause ${process}`,
+    resume: (process) => `Resume ${process}`,
+    block: (process) => `Block the event loop of ${process}`,
+    'cut-off': (process) => `Cut ${process} off from the lock`,
+    'end-lease': (lane) => `End the lease of ${lane}`,
+    'pass-time': (lane) => `Let the lease time of ${lane} pass`,
+    'lose-answer': (lane) => `Lose the answer of ${lane}`,
+    forget: (lane) => `Let ${lane} forget to release`,
+    nest: (lane) => `Let ${lane} buy inside its lock`,
+    stop: (server) => `Stop ${server}`,
+    start: (server) => `Start ${server}`,
+    break: (fault) => faultTitle(fault, 'en'),
+    mend: (fault) => `Mend: ${faultTitle(fault, 'en')}`,
+  } satisfies Readonly<Record<Exclude<Act['does'], 'move'>, (what: string) => string>>,
   atOnce: (lanes: string) => `${lanes} had the lock at once, and no data is wrong`,
   heldBy: (lane: string) => `${lane} has it`,
-  kill: (instance: string) => `Kill ${instance}`,
   seconds: (seconds: string) => `${seconds} s left`,
   ofOrders: (broken: number, orders: number) => `${broken} of ${orders}`,
   allOrders: (broken: number, orders: number) =>
@@ -387,7 +390,6 @@ export const en = {
   /** A lane without a user: that of the order worker, or `S`. */
   laneOf: (lane: string): string => (lane === 'S' ? 'servers' : 'order worker'),
   order: (id: string) => `order …${id.slice(-4)}`,
-  perSecond: (sales: number) => String(sales),
   /** The room, and where a viewer finds nothing. */
   room: {
     room: 'Room',
