@@ -82,11 +82,12 @@ export const { ladderRows, drillRows, scoreTable } = BUILT;
 export const ladderRow = (name: string): LadderRow | undefined =>
   ladderRows.find((row) => row.name === name);
 
-export const famousRace = (name: string): FamousRace | undefined =>
-  ladderRows.flatMap(({ races }) => races).find((race) => race.name === name);
+/** The rung whose bug this race plays. */
+export const rowOfRace = (race: string): LadderRow | undefined =>
+  ladderRows.find(({ races }) => races.some(({ name }) => name === race));
 
-export const isRung = (name: string): name is RungName =>
-  ladderRows.some((row) => row.name === name);
+export const famousRace = (name: string): FamousRace | undefined =>
+  rowOfRace(name)?.races.find((race) => race.name === name);
 
 export const nextRow = (name: string): LadderRow | undefined =>
   ladderRows[1 + ladderRows.findIndex((row) => row.name === name)];

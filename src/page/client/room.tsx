@@ -10,9 +10,10 @@ import {
   type OutcomeSeen,
   outcomesFor,
 } from '../../lab/play/outcomes.ts';
+import { sum } from '../../lab/stage/counts.ts';
 import type { RoomNow, RungTally } from '../server/room.ts';
 import { connection, isLearner, joinRoom, room, send } from './api.ts';
-import { ladderRows } from './built-rows.ts';
+import { ladderRow, ladderRows } from './built-rows.ts';
 import { predictionText } from './cards.tsx';
 import { Select } from './controls.tsx';
 import { isForLearners, mayPlay } from './faults.ts';
@@ -150,9 +151,7 @@ const allOutcomes: readonly Outcome[] = ['one', ...outcomesFor(laneNames.length,
 function TallyOf({ rung, predicted, seen, broken }: RungTally) {
   if (rung === '') return null;
   const texts = page.value.room;
-  const row = ladderRows.find(({ name }) => name === rung);
-  const sum = (counts: readonly (number | undefined)[]) =>
-    counts.reduce<number>((all, count = 0) => all + count, 0);
+  const row = ladderRow(rung);
   const [guesses, plays] = [sum(Object.values(predicted)), sum(Object.values(seen))];
   const shown = allOutcomes.filter((each) => predicted[each] || (!isLaneName(each) && seen[each]));
   return (
@@ -233,7 +232,7 @@ export function RoomLine() {
   const { roomIsAt, goThere } = page.value.room;
   if (!isLearner.value || !now) return null;
   const wanted = view.value;
-  const row = ladderRows.find(({ name }) => name === now.at);
+  const row = ladderRow(now.at);
   if (!row || !mayPlay(row) || (wanted.is === 'race' && wanted.rung === now.at)) return null;
   return (
     <p class="room-line" role="status" data-room-at={now.at}>

@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { arrivals, type BreakChoice, minutesMax, whyNot } from '../../lab/by-hand/break-choice.ts';
 import { lanesOf } from '../../lab/play/letters.ts';
-import { drillRows, ladderRow, ladderRows } from './built-rows.ts';
+import { drillRows, ladderRow, rowOfRace } from './built-rows.ts';
 import { cursor } from './event-log.ts';
 
 /** What the address says: the rung, the choices that it asks for, and how. */
@@ -52,8 +52,8 @@ export function viewAt({ pathname, search }: Pick<Location, 'pathname' | 'search
     return { is: 'race', rung, choices, lanes, stopsEverywhere: asked.has('fine') };
   }
   const race = /^\/run\/race\/([\w-]+)$/.exec(pathname)?.[1];
-  const home = ladderRows.find(({ races }) => races.some(({ name }) => name === race));
-  if (race !== undefined && home)
+  const home = race && rowOfRace(race);
+  if (race && home)
     return {
       is: 'run',
       of: 'race',

@@ -5,7 +5,7 @@ import { figureRows } from '../../lab/report/verdict-words.ts';
 import { evidenceIn, type Table as ResultTable, textIn } from '../../lab/stage/result.ts';
 import { cellText, meaningsOf } from '../../lab/stage/table.ts';
 import type { Verdict } from '../../service/domain.ts';
-import { isRung } from './built-rows.ts';
+import { ladderRow } from './built-rows.ts';
 import { Chip, VerdictCard } from './cards.tsx';
 import type { RaceView } from './play-model.ts';
 import type { Prediction } from './predictions.ts';
@@ -110,6 +110,7 @@ export function JudgedRaceCard({ of: { judged, rung }, predicted }: Judged<RaceV
   if (!judged) return null;
   const { words, checkNames } = page.value;
   const { verdict: seen, isAsClaimed, evidence, proof } = judged;
+  const row = ladderRow(rung);
   const also = judged.alsoBroken.map((each) => ladder.value.checks[each]);
   return (
     <>
@@ -125,7 +126,7 @@ export function JudgedRaceCard({ of: { judged, rung }, predicted }: Judged<RaceV
         {evidence && <p>{evidenceIn(language.value, judged)}</p>}
       </JudgedCard>
       {proof && proof.events.length > 0 && <ProofOfRace proof={proof} />}
-      {isRung(rung) && <p class="lesson">{ladder.value.rungs[rung].lesson}</p>}
+      {row && <p class="lesson">{ladder.value.rungs[row.name].lesson}</p>}
     </>
   );
 }

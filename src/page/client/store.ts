@@ -4,7 +4,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { breakName } from '../../lab/by-hand/break-choice.ts';
 import { actOf, lettersMax } from '../../lab/play/letters.ts';
 import { connection, send } from './api.ts';
-import { famousRace, ladderRow, ladderRows, nextRow } from './built-rows.ts';
+import { famousRace, ladderRow, nextRow, rowOfRace } from './built-rows.ts';
 import { liveWorld, world } from './event-log.ts';
 import { faultsIn } from './faults.ts';
 import {
@@ -261,7 +261,6 @@ export async function stopRun(): Promise<void> {
 export function nextRun(wanted: RunAddress): RunAddress | undefined {
   if (wanted.of !== 'race') return undefined;
   const { race, rung } = wanted;
-  const own = ladderRows.find(({ races }) => races.some(({ name }) => name === race));
   const next = famousRace(race)?.next;
-  return next && own?.name === rung ? { of: 'race', race, rung: next } : undefined;
+  return next && rowOfRace(race)?.name === rung ? { of: 'race', race, rung: next } : undefined;
 }
