@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
+import { ordersIn } from '../../src/lab/play/outcomes.ts';
 import { replayFile } from '../../src/lab/report/replay-file.ts';
 import type { PlayedStep, StageEvent } from '../../src/lab/stage/events.ts';
 import { nameOfPlace } from '../../src/lab/stage/place.ts';
@@ -15,7 +16,6 @@ import {
   msOf,
   type PlayView,
   type RaceView,
-  soldIn,
 } from '../../src/page/client/play-model.ts';
 import { momentsOf } from '../../src/page/client/run-model.ts';
 import { rowSentence } from '../../src/page/client/sentences.tsx';
@@ -68,7 +68,7 @@ describe('a play on the mutex', () => {
     expect(play.broken.map(({ check, orders }) => [check, orders.length])).toEqual([
       ['one-order-per-user', 2],
     ]);
-    expect({ isOver: isOver(play), isFinal: play.isFinal, sold: soldIn(play) }).toEqual({
+    expect({ isOver: isOver(play), isFinal: play.isFinal, sold: ordersIn(play.readings) }).toEqual({
       ...{ isOver: true, isFinal: true, sold: 2 },
     });
   });
@@ -102,7 +102,7 @@ describe('the same choices on the Redis lock', () => {
     ]);
     expect(firstDifference(shown(mutex), play)).toBe(2);
     expect(firstDifference(play, play)).toBeUndefined();
-    expect({ broken: play.broken, sold: soldIn(play) }).toEqual({ broken: [], sold: 1 });
+    expect({ broken: play.broken, sold: ordersIn(play.readings) }).toEqual({ broken: [], sold: 1 });
   });
 });
 

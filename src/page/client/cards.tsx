@@ -4,13 +4,13 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { OrdersOfRung } from '../../lab/play/all-orders.ts';
-import { isLaneName, outcomesFor } from '../../lab/play/outcomes.ts';
+import { isLaneName, ordersIn, outcomeIn, outcomesFor } from '../../lab/play/outcomes.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { askQuietly } from './api.ts';
 import { ladderRow } from './built-rows.ts';
-import { isDone, isOver, type PlayView, soldIn } from './play-model.ts';
-import { outcomeSeen, type Prediction, predict, predictions, wasRight } from './predictions.ts';
+import { isDone, isOver, type PlayView } from './play-model.ts';
+import { type Prediction, predict, predictions, wasRight } from './predictions.ts';
 import { mayAsk, proof } from './proof.tsx';
 import { branchTo } from './store.ts';
 import { ladder, page } from './texts.ts';
@@ -171,18 +171,18 @@ export function Outcomes({ of }: { of: PlayView }) {
     <VerdictCard
       predicted={predicted}
       isRight={predicted && wasRight(of, predicted)}
-      found={{ 'data-outcome': outcomeSeen(of) }}
+      found={{ 'data-outcome': outcomeIn(of.readings) }}
       audit={
         <>
           <span>
-            <b>{words.seen}</b> {ordersSeen(soldIn(of))}
+            <b>{words.seen}</b> {ordersSeen(ordersIn(of.readings))}
           </span>
           <span>
             <b>{words.audit}</b> <PlayChip of={of} />
           </span>
         </>
       }
-    ></VerdictCard>
+    />
   );
 }
 

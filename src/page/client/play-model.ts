@@ -3,7 +3,6 @@
  * steps somebody chooses, and of a race whose steps are fixed.
  */
 import { actOf, choicesIn } from '../../lab/play/letters.ts';
-import { ordersIn } from '../../lab/play/outcomes.ts';
 import type { BrokenPromise, PlayedLane, Reading, StageEvent } from '../../lab/stage/events.ts';
 import { workerLane } from '../../lab/stage/lane-messages.ts';
 import {
@@ -396,8 +395,6 @@ export function isOver({ lanes, isStill }: PlayView): boolean {
   const all = [...lanes.values()];
   return isStill && all.every(({ state }) => !movable.includes(state));
 }
-
-export const soldIn = ({ readings }: PlayView): number => ordersIn(readings);
 
 /** The first row at which two plays of the same choices differ. */
 export function firstDifference(one: PlayView, other: PlayView): number | undefined {

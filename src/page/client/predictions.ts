@@ -50,16 +50,16 @@ export function predictByKey(key: string, name: string, all: readonly Prediction
   return true;
 }
 
-export function rememberSeen(
-  rung: string,
-  more: Required<Pick<KnownOutcome, 'seen' | 'isBroken'>> & Pick<KnownOutcome, 'isRight'>,
-): void {
-  const { seen, isBroken, isRight } = more;
-  const before = known.peek().get(rung);
+export function rememberOutcome(of: PlayView): void {
+  const before = known.peek().get(of.rung);
+  const seen = outcomeIn(of.readings);
+  const isBroken = of.broken.length > 0;
+  const predicted = predictions.peek().get(of.rung);
+  const isRight = predicted && wasRight(of, predicted);
   if (before?.isBroken && !isBroken) return; // What was broken once is not forgotten.
   const isKnown =
     before?.seen === seen && before.isBroken === isBroken && before.isRight === isRight;
-  if (!isKnown) remember(rung, more);
+  if (!isKnown) remember(of.rung, { seen, isBroken, ...(isRight !== undefined && { isRight }) });
 }
 
 export function rememberVerdict(run: string, verdict: Verdict): void {
@@ -77,8 +77,6 @@ function remember(name: string, more: KnownOutcome): void {
   }
 }
 
-export const outcomeSeen = ({ readings }: PlayView): OutcomeSeen => outcomeIn(readings);
-
 /** The buyer that was told the number of the only order. */
 function buyerSeen({ readings, rows }: PlayView): string | undefined {
   const orders = readings.filter(({ id, value }) => id === 'orders' && value !== '');
@@ -88,7 +86,7 @@ function buyerSeen({ readings, rows }: PlayView): string | undefined {
 }
 
 export function wasRight(play: PlayView, predicted: Prediction): boolean {
-  const seen = outcomeSeen(play);
+  const seen = outcomeIn(play.readings);
   return isLaneName(predicted)
     ? seen === 'one' && buyerSeen(play) === predicted
     : seen === predicted;

@@ -15,13 +15,7 @@ import {
   type RaceView,
   raceKey,
 } from './play-model.ts';
-import {
-  outcomeSeen,
-  predictions,
-  rememberSeen,
-  rememberVerdict,
-  wasRight,
-} from './predictions.ts';
+import { predictions, rememberOutcome, rememberVerdict } from './predictions.ts';
 import { beside, type PlayAddress, type RunAddress, show, view } from './route.tsx';
 import type { RunView } from './run-model.ts';
 
@@ -177,15 +171,6 @@ effect(() => {
     if (isOver(of) && of.isFinal) rememberOutcome(of);
   }
 });
-
-function rememberOutcome(of: PlayView): void {
-  const predicted = predictions.peek().get(of.rung);
-  rememberSeen(of.rung, {
-    seen: outcomeSeen(of),
-    isBroken: of.broken.length > 0,
-    ...(predicted && { isRight: wasRight(of, predicted) }),
-  });
-}
 
 function rememberTried(rung: string, choices: string): void {
   const known = tried.peek().get(rung) ?? new Set();
