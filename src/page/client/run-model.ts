@@ -135,18 +135,24 @@ export const seenVerdict = ({
 /** The zero of its clock: when its load began; without a load, when it began itself. */
 export const zeroOf = (run: RunView): number => run.zeroMs ?? msOf(run);
 
-/** The starts and ends of its loads and faults. */
+/** The start or the end of a load or of a fault. */
+export const markIn = ({
+  kind,
+  name,
+}: Event<'load-started' | 'load-ended' | 'fault' | 'healed'>): Omit<Mark, 'atMs'> => ({
+  of: kind === 'fault' || kind === 'healed' ? 'fault' : 'load',
+  isStart: kind === 'fault' || kind === 'load-started',
+  name,
+});
+
 export function marksOf({ told, zeroMs }: RunView): Mark[] {
-  const first = told.find(({ kind }) => kind === 'load-started' || kind === 'fault');
+  const marked = told.filter((event) => 'name' in event);
+  const first = marked.find((event) => markIn(event).isStart);
   const zero = zeroMs ?? (first ? msOf(first) : 0);
-  return told.flatMap((event): Mark[] => {
-    const atMs = Math.max(0, Math.round(msOf(event) - zero));
-    if (event.kind === 'load-started' || event.kind === 'load-ended')
-      return [{ atMs, of: 'load', isStart: event.kind === 'load-started', name: event.name }];
-    if (event.kind === 'fault' || event.kind === 'healed')
-      return [{ atMs, of: 'fault', isStart: event.kind === 'fault', name: event.name }];
-    return [];
-  });
+  return marked.map((event) => ({
+    atMs: Math.max(0, Math.round(msOf(event) - zero)),
+    ...markIn(event),
+  }));
 }
 
 /** The faults that nobody has ended, in order. */

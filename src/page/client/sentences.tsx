@@ -3,11 +3,12 @@ import type { ComponentChildren } from 'preact';
 import { placeWords } from '../../lab/play/place-words.ts';
 import { markText } from '../../lab/report/fault-words.ts';
 import { costSentences } from '../../lab/report/verdict-words.ts';
+import { sum } from '../../lab/stage/counts.ts';
 import type { StageEvent } from '../../lab/stage/events.ts';
 import { instanceAt } from '../../lab/stage/place.ts';
 import { textIn } from '../../lab/stage/result.ts';
 import type { Row, Wait } from './play-model.ts';
-import type { RunView, ToldEvent } from './run-model.ts';
+import { markIn, type RunView, type ToldEvent } from './run-model.ts';
 import { language, page, stepText } from './texts.ts';
 
 export interface Sentence {
@@ -70,21 +71,14 @@ export function toldSentence(event: ToldEvent): string {
     case 'note':
       return textIn(language.value, event.text);
     default:
-      return markText(
-        {
-          of: event.kind === 'fault' || event.kind === 'healed' ? 'fault' : 'load',
-          isStart: event.kind === 'fault' || event.kind === 'load-started',
-          name: event.name,
-        },
-        language.value,
-      );
+      return markText(markIn(event), language.value);
   }
 }
 
 /** The number of faults, where there was a load, and what each load cost. */
 export function costTexts({ verdict }: RunView): string[] {
   const { faults = {}, loads = [] } = verdict ?? {};
-  const injected = Object.values(faults).reduce((all, times) => all + times, 0);
+  const injected = sum(Object.values(faults));
   const counted = loads.length > 0 || injected > 0 ? [page.value.faultCount(injected)] : [];
   return [...counted, ...costSentences(loads, language.value)];
 }
