@@ -79,7 +79,8 @@ function StateBar({ bar, x }: { bar: Bar; x: (second: number) => number }) {
   const { state, text, fromSecond, toSecond } = bar;
   const from = x(fromSecond);
   const width = Math.max(4, x(toSecond) - from);
-  const words = page.value.barText(state, text);
+  const states: Readonly<Record<string, string>> = page.value.partStates;
+  const words = states[state] ?? text;
   return (
     <g class={`bar ${state}`} data-bar={`${bar.row} ${state}`}>
       <title>{words}</title>
@@ -95,6 +96,21 @@ function StateBar({ bar, x }: { bar: Bar; x: (second: number) => number }) {
 
 const stacked = uPlot.paths.bars?.({ align: 1, size: [0.94, Number.POSITIVE_INFINITY] });
 
+const filled = (
+  label: string,
+  name: string,
+  own: Column,
+  paths: uPlot.Series.PathBuilder | undefined,
+): uPlot.Series => ({
+  label,
+  fill: colour(name),
+  stroke: colour(name),
+  width: 0,
+  points: { show: false },
+  ...(paths && { paths }),
+  value: toldOf(own),
+});
+
 /** Stacked: the bars of a later column cover the lower part of those before it. */
 function Answers({ series: { seconds, accepted, refused, unknown }, width }: PlotProps) {
   const withAll = (...others: readonly Column[]): Column =>
@@ -102,23 +118,14 @@ function Answers({ series: { seconds, accepted, refused, unknown }, width }: Plo
       value === null ? null : others.reduce((sum, other) => sum + none(other[at]), value),
     );
   const { words } = page.value;
-  const bars = (label: string, name: string, own: Column): uPlot.Series => ({
-    label,
-    fill: colour(name),
-    stroke: colour(name),
-    width: 0,
-    points: { show: false },
-    ...(stacked && { paths: stacked }),
-    value: toldOf(own),
-  });
   const chart = (): Chart => ({
     x: time,
     y: fromZero,
     axis: { label: words.answersPerSecond },
     series: [
-      bars(words.unknown, 'unknown', unknown),
-      bars(words.refused, 'wait', refused),
-      bars(words.accepted, 'held', accepted),
+      filled(words.unknown, 'unknown', unknown, stacked),
+      filled(words.refused, 'wait', refused, stacked),
+      filled(words.accepted, 'held', accepted, stacked),
     ],
   });
   const drawn = [seconds, withAll(refused, unknown), withAll(refused), accepted];
@@ -219,14 +226,8 @@ function ByInstance({ series: { seconds, byInstance }, width }: PlotProps) {
       grid: { show: false },
     },
     series: byInstance.map(({ name, sold }, index) => ({
-      label: name,
-      fill: colour('blue'),
-      stroke: colour('blue'),
-      width: 0,
-      points: { show: false },
+      ...filled(name, 'blue', sold, stepped),
       fillTo: laneOf(index),
-      ...(stepped && { paths: stepped }),
-      value: toldOf(sold),
     })),
   });
   const height = names.length * laneHeight + 50;

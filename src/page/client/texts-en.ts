@@ -6,7 +6,7 @@ import type { LaneName, OutcomeSeen } from '../../lab/play/outcomes.ts';
 import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { PartState, Reading } from '../../lab/stage/events.ts';
 import type { Wait } from './play-model.ts';
-import type { Bar, OfferedVerb } from './run-model.ts';
+import type { OfferedVerb } from './run-model.ts';
 
 const count = (number: number, noun: string): string =>
   `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;
@@ -374,7 +374,6 @@ export const en = {
   /** `2-stopped` */
   outage: (name: string) => name.replace('-', ' '),
   more: (count: number) => `and ${count} more`,
-  barText: (_: Bar['state'], text: string) => text,
   faultCount: (faults: number) => `${count(faults, 'fault')}.`,
   /** A sentence for each thing that happens in a run. */
   told: {

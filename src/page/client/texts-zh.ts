@@ -12,11 +12,6 @@ const outagesInChinese: Readonly<Record<string, string>> = {
   hung: '停顿',
   late: '响应慢',
 };
-const barsInChinese: Readonly<Record<string, string>> = {
-  stopped: '已停止',
-  killed: '已杀死',
-  paused: '已暂停',
-};
 
 export const zh: typeof en = {
   words: {
@@ -356,7 +351,6 @@ export const zh: typeof en = {
     return `${count} 个${outagesInChinese[away] ?? away}`;
   },
   more: (count) => `还有 ${count} 条`,
-  barText: (state, text) => barsInChinese[state] ?? text,
   faultCount: (faults) => `${faults} 次故障。`,
   told: {
     service: (instances, network) => `服务有 ${instances} 个实例；网络：${network}`,
