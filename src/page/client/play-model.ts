@@ -168,6 +168,7 @@ function judgedAs(race: RaceView, judged: Event<'race-judged'>): RaceView {
 }
 
 type OfPlay = Extract<StageEvent, { readonly player: string }>;
+type OfLane = Extract<OfPlay, { readonly lane: string }>;
 
 export const playViewOf = (event: Event<'play'>): PlayView => ({
   ...event,
@@ -195,7 +196,7 @@ export function addToPlay(play: PlayView, event: OfPlay): PlayView {
     case 'waits':
       return waiting(play, event);
     case 'lock':
-      return withEvidence(play, event.lane, event);
+      return withEvidence(play, event);
     case 'readings':
       return read(play, event);
     case 'judged': {
@@ -226,21 +227,13 @@ function chosen(play: PlayView, event: Event<'choice'>): PlayView {
   if (isTaken && (does === 'move' || does === 'kill')) return next;
   if (does === 'move' || (does === 'kill' && to !== workerLane)) return stuck(next, event);
   if (isTaken && choice === `H${workerLane}`) return next; // It says itself that it is free.
-  const row = withRow(next, event, lane, {
-    kind: isTaken ? 'fault' : 'stuck',
-    word: does,
-    of: to,
-  });
-  return isTaken ? hit(row, does, lane, msOf(event)) : row;
+  const row = withRow(next, event, { kind: isTaken ? 'fault' : 'stuck', word: does, of: to });
+  return isTaken ? hit(row, event, does) : row;
 }
 
 function stuck(play: PlayView, event: Event<'choice'>): PlayView {
   const { state = 'no-worker', waitsFor } = play.lanes.get(event.lane) ?? {};
-  return withRow(play, event, event.lane, {
-    kind: 'stuck',
-    word: state,
-    ...(waitsFor && { of: waitsFor }),
-  });
+  return withRow(play, event, { kind: 'stuck', word: state, ...(waitsFor && { of: waitsFor }) });
 }
 
 /** Only now it is known what the time of a lease has brought. */
@@ -250,46 +243,39 @@ function withRenewal(rows: readonly Row[]): Row[] {
 }
 
 /** A lane whose process is paused stays where it is; afterwards it stands there again. */
-function hit(play: PlayView, does: string, lane: string, sinceMs: number): PlayView {
+function hit(play: PlayView, event: Event<'choice'>, does: string): PlayView {
+  const { lane } = event;
   if (does === 'lose-answer') return { ...play, losing: new Set([...play.losing, lane]) };
-  if (does === 'stop' && lane === workerLane)
-    return withLane(play, lane, { sinceMs, state: 'stopped' });
+  if (does === 'stop' && lane === workerLane) return withLane(play, event, { state: 'stopped' });
   const { checkpoint } = play.lanes.get(lane) ?? {};
-  const at = { sinceMs, ...(checkpoint && { checkpoint }) };
-  if (does === 'pause' || does === 'block') return withLane(play, lane, { ...at, state: 'paused' });
+  const at = checkpoint ? { checkpoint } : {};
+  if (does === 'pause' || does === 'block')
+    return withLane(play, event, { ...at, state: 'paused' });
   const isFree = lane === workerLane && !checkpoint;
-  return does === 'resume' ? withLane(play, lane, { ...at, state: isFree ? 'free' : 'at' }) : play;
+  return does === 'resume' ? withLane(play, event, { ...at, state: isFree ? 'free' : 'at' }) : play;
 }
 
 function moved(play: PlayView, event: Event<'lane'>): PlayView {
-  const { lane } = event;
-  const known = play.lanes.get(lane);
+  const known = play.lanes.get(event.lane);
   if (!known || (known.state === 'dead' && event.is !== 'free')) return play;
-  const sinceMs = msOf(event);
-  if (event.is === 'free') {
-    const row = withRow(play, event, lane, { kind: 'free', word: event.because });
-    return withLane(row, lane, { state: 'free', sinceMs });
+  if (event.is === 'running') return withLane(play, event, { state: 'running' });
+  if (event.is === 'answered') return answered(play, event);
+  if (event.is === 'free' || event.is === 'dead') {
+    const word = event.is === 'free' ? event.because : 'killed';
+    return withLane(withRow(play, event, { kind: event.is, word }), event, { state: event.is });
   }
-  if (event.is === 'running') return withLane(play, lane, { state: 'running', sinceMs });
-  if (event.is === 'answered') return answered(play, event, sinceMs);
-  if (event.is === 'dead')
-    return withLane(withRow(play, event, lane, { kind: 'dead', word: 'killed' }), lane, {
-      state: 'dead',
-      sinceMs,
-    });
   const { checkpoint } = event;
-  if (!play.stops.includes(checkpoint)) return withEvidence(play, lane, event);
-  const row = withRow(play, event, lane, { kind: 'at', word: checkpoint });
-  return withLane(row, lane, { state: 'at', checkpoint, sinceMs });
+  if (!play.stops.includes(checkpoint)) return withEvidence(play, event);
+  const row = withRow(play, event, { kind: 'at', word: checkpoint });
+  return withLane(row, event, { state: 'at', checkpoint });
 }
 
 function answered(
   play: PlayView,
   event: Extract<Event<'lane'>, { readonly is: 'answered' }>,
-  sinceMs: number,
 ): PlayView {
   const { lane, outcome, reason, orderId } = event;
-  const row = withRow(play, event, lane, {
+  const row = withRow(play, event, {
     kind: 'answered',
     word: answerWord(play, event),
     ...(outcome === 'accepted' && { isWrong: isOneTooMany(play, lane) }),
@@ -297,7 +283,7 @@ function answered(
   });
   const losing = new Set([...play.losing].filter((each) => each !== lane));
   const state = reason === answerLost ? 'lost' : 'answered';
-  return { ...withLane(row, lane, { state, outcome, sinceMs }), losing };
+  return { ...withLane(row, event, { state, outcome }), losing };
 }
 
 /** Behind a queue an accepted order is not recorded yet. */
@@ -315,16 +301,11 @@ function isOneTooMany(play: PlayView, name: string): boolean {
 }
 
 function waiting(play: PlayView, event: Event<'waits'>): PlayView {
-  const { lane, on } = event;
-  const of = event.for ? { of: event.for } : {};
-  const word = event.isForDead ? 'dead' : on;
-  const row = withRow(play, event, lane, { kind: 'waits', word, ...of });
-  return withLane(row, lane, {
-    state: 'waits',
-    waitsOn: word,
-    sinceMs: msOf(event),
-    ...(event.for && { waitsFor: event.for }),
-  });
+  const { for: owner, isForDead, on } = event;
+  const word = isForDead ? 'dead' : on;
+  const row = withRow(play, event, { kind: 'waits', word, ...(owner && { of: owner }) });
+  const waits = { state: 'waits', waitsOn: word, ...(owner && { waitsFor: owner }) } as const;
+  return withLane(row, event, waits);
 }
 
 function read(play: PlayView, event: Event<'readings'>): PlayView {
@@ -342,17 +323,17 @@ function read(play: PlayView, event: Event<'readings'>): PlayView {
   };
 }
 
-function withEvidence(play: PlayView, lane: string, event: StageEvent): PlayView {
-  const events = [...(play.passed.get(lane) ?? []), event];
-  return { ...play, passed: new Map(play.passed).set(lane, events) };
+function withEvidence(play: PlayView, event: OfLane): PlayView {
+  const events = [...(play.passed.get(event.lane) ?? []), event];
+  return { ...play, passed: new Map(play.passed).set(event.lane, events) };
 }
 
 function withRow(
   play: PlayView,
-  event: OfPlay,
-  lane: string,
+  event: OfLane,
   row: Pick<Row, 'kind' | 'word'> & Partial<Pick<Row, 'of' | 'orderId' | 'isWrong'>>,
 ): PlayView {
+  const { lane } = event;
   const nowMs = msOf(event);
   const { sinceMs = nowMs, state } = play.lanes.get(lane) ?? {};
   const tookMs = state === 'free' ? 0 : Math.max(0, nowMs - sinceMs); // It did nothing until then.
@@ -369,13 +350,14 @@ function withRow(
 
 function withLane(
   play: PlayView,
-  name: string,
-  more: Pick<LaneView, 'state' | 'sinceMs'> & Partial<LaneView>,
+  event: OfLane,
+  more: Pick<LaneView, 'state'> & Partial<LaneView>,
 ): PlayView {
-  const lane = play.lanes.get(name);
+  const lane = play.lanes.get(event.lane);
   if (!lane) return play;
-  const { userId, instance } = lane;
-  return { ...play, lanes: new Map(play.lanes).set(name, { name, userId, instance, ...more }) };
+  const { name, userId, instance } = lane;
+  const next = { name, userId, instance, sinceMs: msOf(event), ...more };
+  return { ...play, lanes: new Map(play.lanes).set(name, next) };
 }
 
 export const lettersOf = ({ choices }: PlayView): string =>
