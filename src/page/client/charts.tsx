@@ -35,12 +35,12 @@ export function Charts({ run }: { run: RunView }) {
 }
 
 function Legend() {
-  const { words } = page.value;
+  const { words, counts } = page.value;
   return (
     <p class="legend">
       {(['accepted', 'refused', 'unknown'] as const).map((outcome) => (
         <span key={outcome} title={outcome === 'unknown' ? words.unknownAnswer : undefined}>
-          <i class={outcome} /> {words[outcome]}
+          <i class={outcome} /> {counts[outcome]}
         </span>
       ))}
     </p>
@@ -117,15 +117,15 @@ function Answers({ series: { seconds, accepted, refused, unknown }, width }: Plo
     accepted.map((value, at) =>
       value === null ? null : others.reduce((sum, other) => sum + none(other[at]), value),
     );
-  const { words } = page.value;
+  const { words, counts } = page.value;
   const chart = (): Chart => ({
     x: time,
     y: fromZero,
     axis: { label: words.answersPerSecond },
     series: [
-      filled(words.unknown, 'unknown', unknown, stacked),
-      filled(words.refused, 'wait', refused, stacked),
-      filled(words.accepted, 'held', accepted, stacked),
+      filled(counts.unknown, 'unknown', unknown, stacked),
+      filled(counts.refused, 'wait', refused, stacked),
+      filled(counts.accepted, 'held', accepted, stacked),
     ],
   });
   const drawn = [seconds, withAll(refused, unknown), withAll(refused), accepted];

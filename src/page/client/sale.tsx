@@ -25,6 +25,7 @@ import {
 } from './run-model.ts';
 import { isEnding } from './store.ts';
 import { language, page } from './texts.ts';
+import type { en } from './texts-en.ts';
 
 const selected = signal('');
 /** What the lab has said about the last fault. */
@@ -153,18 +154,17 @@ const isRead = (value: number | null | undefined): value is number =>
 const number = (value: number | null | undefined): string =>
   isRead(value) ? value.toLocaleString('en-US') : notRead;
 
-type Count = readonly [id: string, name: string, value: number | null | undefined];
+type Count = readonly [id: keyof typeof en.counts, value: number | null | undefined];
 
 /** Where the accepted orders are, from the sale to MySQL. */
 function ordersIn({ accepted, recorded, dead = 0, queue }: SaleCounts): Count[] {
-  const { words } = page.value;
   const waiting = recorded === undefined ? undefined : Math.max(0, accepted - recorded - dead);
   const hasQueue = queue !== undefined;
   return [
-    ['accepted', words.accepted, accepted],
-    ...(hasQueue ? inQueue(queue) : [['waiting', words.waiting, waiting] as const]),
-    ['recorded', words.recordedOrders, recorded],
-    ...(hasQueue || dead > 0 ? [['dead', words.dead, dead] as const] : []),
+    ['accepted', accepted],
+    ...(hasQueue ? inQueue(queue) : [['waiting', waiting] as const]),
+    ['recorded', recorded],
+    ...(hasQueue || dead > 0 ? [['dead', dead] as const] : []),
     ...(hasQueue ? [elsewhere(queue)] : []),
   ];
 }
@@ -173,45 +173,37 @@ type Queue = Exclude<SaleCounts['queue'], undefined>;
 
 /** Null: its server does not answer. */
 function inQueue(queue: Queue): Count[] {
-  const { words } = page.value;
-  if (queue === null) return [['queued', words.queued, null]];
+  if (queue === null) return [['queued', null]];
   const { depth, inHand } = queue;
   return [
-    ['queued', words.queued, Math.max(0, depth - (inHand ?? 0))], // Read one after the other.
-    ...(inHand === null ? [] : [['in-hand', words.inHand, inHand] as const]),
+    ['queued', Math.max(0, depth - (inHand ?? 0))], // Read one after the other.
+    ...(inHand === null ? [] : [['in-hand', inHand] as const]),
   ];
 }
 
 /** Neither in the queue, as far as it counts, nor in MySQL. */
 function elsewhere(queue: Queue): Count {
-  const { words } = page.value;
   const { isInHandUncounted = false, nowhere = null } = queue ?? {};
-  return isInHandUncounted
-    ? ['uncounted', words.uncounted, nowhere]
-    : ['nowhere', words.nowhere, nowhere];
+  return [isInHandUncounted ? 'uncounted' : 'nowhere', nowhere];
 }
 
 /** While it sells: what was answered, and where the orders are. */
 export function Counts({ run, rung }: { run: RunView; rung: string }) {
   const counts = run.counts[rung];
   if (!counts) return null;
-  const { words } = page.value;
+  const names = page.value.counts;
   const { refused, refusedBecause, unknown, twice } = counts;
-  const rows: Count[] = [
-    ...ordersIn(counts),
-    ['refused', words.refused, refused],
-    ['unknown', words.unknown, unknown],
-  ];
+  const rows: Count[] = [...ordersIn(counts), ['refused', refused], ['unknown', unknown]];
   return (
     <dl class="counts">
-      {rows.map(([id, name, value]) => (
+      {rows.map(([id, value]) => (
         <div key={id} data-count={id} class={classOf(value, id === 'nowhere' ? '' : undefined)}>
-          <dt>{name}</dt>
+          <dt>{names[id]}</dt>
           <dd>{number(value)}</dd>
         </div>
       ))}
       <div data-count="twice" class={classOf(twice, 'held-text')}>
-        <dt>{words.twice}</dt>
+        <dt>{names.twice}</dt>
         <dd>
           {isRead(twice) && (twice > 0 ? '✗ ' : '✓ ')}
           {number(twice)}
@@ -223,7 +215,7 @@ export function Counts({ run, rung }: { run: RunView; rung: string }) {
 }
 
 /** @param ofNone the class of a count that must be 0; without it, any count is right */
-function classOf(value: Count[2], ofNone?: string): string {
+function classOf(value: Count[1], ofNone?: string): string {
   if (!isRead(value)) return 'dim';
   return value > 0 && ofNone !== undefined ? 'wrong-text' : (ofNone ?? '');
 }

@@ -119,8 +119,6 @@ export const en = {
       'Load, faults and an audit. Each runs on the servers of this lab, and leaves a report.',
     drillPlaysItself:
       'It runs on the real servers, and breaks them under load. What will the audit say?',
-    accepted: 'accepted',
-    refused: 'refused',
     unknownAnswer: 'unknown (it may have been sold)',
     load: 'load',
     answersPerSecond: 'answers a second',
@@ -151,17 +149,9 @@ export const en = {
     chooseAgain: 'Choose a rung and a load',
     withoutFaults: 'The same load. Its faults were made by hand: they are in the list below.',
     servers: 'The servers of the sale',
-    recordedOrders: 'recorded in MySQL',
-    queued: 'queued',
-    inHand: 'in a worker’s hand',
-    nowhere: 'in no store (in memory, or lost)',
-    uncounted: 'in a worker’s hand, or lost',
     withSession: 'until its session ends',
     locksNow: 'Locks now, the oldest first',
     owned: 'owned',
-    waiting: 'not recorded yet',
-    unknown: 'unknown',
-    twice: 'second orders',
     healAll: 'Mend everything',
     endLoad: 'End the load, and audit',
     time: 'Time',
@@ -181,7 +171,20 @@ export const en = {
       '✓ every promise held · ✗ the data is wrong · ∥ two owners at once, the data is right · ⊘ a free lock could not be acquired · ? could not tell; the number counts the cases',
     outagesAre:
       '✓ sold on, – sold nothing meanwhile; seconds without a sale; + seconds until the first sale afterwards; ⊘ locks left behind. A cell opens the load that you break yourself.',
+  },
+  /** Of a sale: what was answered, and where the orders are. */
+  counts: {
+    accepted: 'accepted',
+    waiting: 'not recorded yet',
+    queued: 'queued',
+    'in-hand': 'in a worker’s hand',
+    recorded: 'recorded in MySQL',
     dead: 'dead-lettered',
+    nowhere: 'in no store (in memory, or lost)',
+    uncounted: 'in a worker’s hand, or lost',
+    refused: 'refused',
+    unknown: 'unknown',
+    twice: 'second orders',
   },
   outcomes: {
     'one-user': {
