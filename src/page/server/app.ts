@@ -11,12 +11,12 @@ import type { RoomDoor } from './room-door.ts';
 import type { Runs } from './runs.ts';
 import { addPlays, addSite, addViewers, Choices, type Env, Rung, setSession } from './site.ts';
 
-const Again = z.object({
+const Once = z.object({
   rung: Rung,
   choices: Choices,
   stopsEverywhere: z.boolean().default(false),
-  times: z.int().min(1).max(10),
 });
+const Again = Once.extend({ times: z.int().min(1).max(10) });
 
 const OrdersOf = z.object({ rung: Rung.refine((rung) => rungsWithOrders.includes(rung)) });
 
@@ -70,8 +70,7 @@ function addCommands(app: Hono<Env>, plays: Plays, runs: Runs): void {
     return c.json({ times, violated: await plays.again(request, times) });
   });
   app.post('/api/commands', async (c) => {
-    const { times: _, ...request } = Again.parse({ times: 1, ...(await c.req.json()) });
-    return c.json(await plays.commands(request));
+    return c.json(await plays.commands(Once.parse(await c.req.json())));
   });
   app.post('/api/orders', async (c) => {
     const { rung } = OrdersOf.parse(await c.req.json());
