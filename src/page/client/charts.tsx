@@ -48,10 +48,11 @@ function Legend() {
 }
 
 /** A thin line is a server that runs; a bar is what was done to it. */
-function States({ series: { bars, endSecond }, width }: PlotProps) {
+function States({ series: { bars, seconds }, width }: PlotProps) {
   const rows = [...new Set(bars.map(({ row }) => row))];
+  const end = seconds.length;
   const x = (second: number) =>
-    left + ((width - left - right) * Math.min(second, endSecond)) / Math.max(1, endSecond);
+    left + ((width - left - right) * Math.min(second, end)) / Math.max(1, end);
   return (
     <svg class="states" width={width} height={rows.length * barHeight + 4} aria-hidden="true">
       {rows.map((row, index) => (

@@ -204,7 +204,6 @@ export interface Series {
   readonly byLoad: readonly LoadSeries[];
   readonly byInstance: readonly { readonly name: string; readonly sold: Column }[];
   readonly bars: readonly Bar[];
-  readonly endSecond: number;
 }
 
 export interface LoadSeries {
@@ -240,7 +239,6 @@ export function runSeries({ seconds, marks }: Pick<TimelineRecord, 'seconds' | '
       .sort()
       .map((name) => ({ name, sold: column(({ byInstance }) => byInstance[name] ?? 0) })),
     bars: barsOf(marks, seconds),
-    endSecond: seconds.length,
   };
 }
 
