@@ -4,7 +4,7 @@ import { arrivals, whyNot } from '../../lab/by-hand/break-choice.ts';
 import { connection, isBusy } from './api.ts';
 import { drillRows, ladderRows } from './built-rows.ts';
 import { BeginAgain, PredictCard } from './cards.tsx';
-import { Select } from './controls.tsx';
+import { Button, Select } from './controls.tsx';
 import { liveWorld } from './event-log.ts';
 import { type Prediction, predict, predictedVerdicts } from './predictions.ts';
 import { type BreakAddress, Link, type RunAddress, show } from './route.tsx';
@@ -110,15 +110,14 @@ function ChooseBreak({ wanted }: { wanted: BreakAddress }) {
       />
       {because && <p class="wrong-text">{words[because]}</p>}
       <OtherRun wanted={wanted} />
-      <button
-        type="button"
+      <Button
         class="next"
         data-begin
         disabled={isBusy.value || connection.value !== 'open' || because !== null}
         onClick={() => void beginRun(wanted)}
       >
         {words.beginLoad}
-      </button>
+      </Button>
     </section>
   );
 }
@@ -136,9 +135,7 @@ function OtherRun({ wanted }: { wanted: RunAddress }) {
   return (
     <p class="wrong-text" role="status" data-other-run>
       {page.value.otherRun(experiment)}{' '}
-      <button type="button" onClick={() => void stopRun()}>
-        {page.value.words.stopIt}
-      </button>
+      <Button onClick={() => void stopRun()}>{page.value.words.stopIt}</Button>
     </p>
   );
 }

@@ -9,6 +9,7 @@ import type { SaleKind } from '../../lab/play/set-up.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { askQuietly } from './api.ts';
 import { ladderRow } from './built-rows.ts';
+import { Button } from './controls.tsx';
 import { isDone, isOver, type PlayView } from './play-model.ts';
 import { type Prediction, predict, predictions, wasRight } from './predictions.ts';
 import { mayAsk, proof } from './proof.tsx';
@@ -44,15 +45,14 @@ export function PredictCard<Predicted extends Prediction>(props: PredictCardProp
       <h2>{words.predictFirst}</h2>
       {children}
       {outcomes.map((outcome, index) => (
-        <button
-          type="button"
+        <Button
           key={outcome}
           data-predict={outcome}
           disabled={isDisabled}
           onClick={() => onPredicted(outcome)}
         >
           <kbd>{index + 1}</kbd> {predictionText(outcome, texts)}
-        </button>
+        </Button>
       ))}
     </section>
   );
@@ -104,9 +104,9 @@ export function BeginAgain({ isOnItsWay, because = '', onPlay }: BeginAgainProps
   return (
     <p role="status">
       {because}{' '}
-      <button type="button" class="next" data-retry onClick={onPlay}>
+      <Button class="next" data-retry onClick={onPlay}>
         {words.play}
-      </button>
+      </Button>
     </p>
   );
 }
@@ -130,7 +130,7 @@ interface ChipProps {
 export function Chip({ verdict, text, onClick }: ChipProps) {
   const children = `${verdictMarks[verdict]} ${text}`;
   const props = { class: `chip ${verdict}`, 'data-verdict': verdict, children };
-  return onClick ? <button type="button" {...props} onClick={onClick} /> : <span {...props} />;
+  return onClick ? <Button {...props} onClick={onClick} /> : <span {...props} />;
 }
 
 interface VerdictCardProps {
@@ -233,9 +233,9 @@ export function AllOrders({ of }: { of: PlayView }) {
     <p class="row wrap" data-all-orders>
       {page.value.allOrders(orders.broken.length, orders.orders)}{' '}
       {orders.broken.slice(0, 3).map((choices) => (
-        <button type="button" key={choices} onClick={() => branchTo(choices, of)}>
+        <Button key={choices} onClick={() => branchTo(choices, of)}>
           {choices.split('').join(' ')}
-        </button>
+        </Button>
       ))}
     </p>
   );

@@ -5,6 +5,7 @@ import { actOf, choicesCommand } from '../../lab/play/letters.ts';
 import { workerLane } from '../../lab/stage/lane-messages.ts';
 import { connection } from './api.ts';
 import { ladderRow } from './built-rows.ts';
+import { Button } from './controls.tsx';
 import { saveReplay } from './event-log.ts';
 import { faultsIn } from './faults.ts';
 import { type LaneView, lettersOf, type PlayView } from './play-model.ts';
@@ -64,17 +65,16 @@ function Faults({ of }: { of: PlayView }) {
 const FaultButtons = ({ of, faults }: { of: PlayView; faults: readonly string[] }) => (
   <>
     {faults.map((choice) => (
-      <button
-        type="button"
+      <Button
         class={['resume', 'start', 'mend'].includes(actOf(choice).does) ? '' : 'fault'}
         key={choice}
         data-fault={choice}
+        shortcut={choice.split('').join(' ')}
         disabled={!isReady.value}
         onClick={() => choose(choice)}
       >
         {faultText(choice, of)}
-        <kbd>{choice.split('').join(' ')}</kbd>
-      </button>
+      </Button>
     ))}
   </>
 );
@@ -106,16 +106,15 @@ function End({ lane, of }: { lane: LaneView; of: PlayView }) {
   const row = ladderRow(of.rung);
   const place = state === 'at' ? (checkpoint ?? '') : state;
   return (
-    <button
-      type="button"
+    <Button
       class="next"
       data-lane={name}
+      shortcut={name}
       disabled={!isReady.value}
       onClick={() => choose(name)}
     >
       {name} {next(place, row?.hasLock ?? false, row?.sale ?? 'one-user')}
-      <kbd>{name}</kbd>
-    </button>
+    </Button>
   );
 }
 
@@ -130,8 +129,7 @@ export function ChoicesStrip({ of }: { of: PlayView }) {
     <section class="strip" aria-label={words.choices}>
       <small>{words.choices}</small>
       {of.choices.map(({ choice, isTaken }, index) => (
-        <button
-          type="button"
+        <Button
           key={index}
           aria-label={`${index + 1}: ${choice}`}
           class={`step ${index === count - 1 ? 'now' : ''} ${isTaken ? '' : 'stuck'}`}
@@ -139,18 +137,17 @@ export function ChoicesStrip({ of }: { of: PlayView }) {
           onClick={() => backTo(index + 1)}
         >
           {choice}
-        </button>
+        </Button>
       ))}
       {isLive && (
-        <button
-          type="button"
+        <Button
           data-back
+          shortcut="⌫"
           disabled={count === 0 || !isReady.value}
           onClick={() => backTo(count - 1)}
         >
           {words.back}
-          <kbd>⌫</kbd>
-        </button>
+        </Button>
       )}
       {isLive && <Tree of={of} />}
       {isLive && <Sharing of={of} />}
@@ -179,10 +176,10 @@ function Tree({ of }: { of: PlayView }) {
     <span class="tree">
       <small>{page.value.words.tree}</small>
       {leaves.slice(-shownBranches).map((choices) => (
-        <button type="button" key={choices} data-branch={choices} onClick={() => branchTo(choices)}>
+        <Button key={choices} data-branch={choices} onClick={() => branchTo(choices)}>
           <span class="dim">{choices.slice(0, sharedBy(choices, own))}</span>
           {choices.slice(sharedBy(choices, own))}
-        </button>
+        </Button>
       ))}
     </span>
   );
@@ -192,14 +189,12 @@ function Sharing({ of }: { of: PlayView }) {
   const { words } = page.value;
   return (
     <span class="row wrap right">
-      <button type="button" data-link onClick={() => void copyLink()}>
+      <Button data-link shortcut="L" onClick={() => void copyLink()}>
         {isCopied.value ? words.copied : words.copyLink}
-        <kbd>L</kbd>
-      </button>
-      <button type="button" data-export onClick={() => void saveReplay(of)}>
+      </Button>
+      <Button data-export shortcut="F" onClick={() => void saveReplay(of)}>
         {words.export}
-        <kbd>F</kbd>
-      </button>
+      </Button>
       <details class="more">
         <summary>…</summary>
         <More of={of} />
@@ -222,16 +217,15 @@ function More({ of }: { of: PlayView }) {
       <pre class="code">{command}</pre>
       <div class="row wrap">
         {buyers < 4 && (
-          <button type="button" onClick={() => go({ ...wanted, choices: '', lanes: buyers + 1 })}>
+          <Button onClick={() => go({ ...wanted, choices: '', lanes: buyers + 1 })}>
             {words.moreBuyers}
-          </button>
+          </Button>
         )}
-        <button
-          type="button"
+        <Button
           onClick={() => go({ ...wanted, choices: '', stopsEverywhere: !wanted.stopsEverywhere })}
         >
           {wanted.stopsEverywhere ? words.stopsOnly : words.everyCheckpoint}
-        </button>
+        </Button>
       </div>
     </div>
   );

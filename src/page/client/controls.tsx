@@ -1,4 +1,18 @@
 /** What is operated by hand in several views. */
+import type { ComponentProps } from 'preact';
+
+interface ButtonProps extends ComponentProps<'button'> {
+  /** The key that does the same. */
+  readonly shortcut?: string;
+}
+
+/** It sends no form. */
+export const Button = ({ shortcut, children, ...props }: ButtonProps) => (
+  <button type="button" {...props}>
+    {children}
+    {shortcut && <kbd>{shortcut}</kbd>}
+  </button>
+);
 
 interface SelectProps {
   /** Beside it; without one it has an `aria-label`. */

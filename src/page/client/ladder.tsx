@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import { lanesOf } from '../../lab/play/letters.ts';
 import { type FamousRace, type LadderRow, ladderRows } from './built-rows.ts';
+import { Button } from './controls.tsx';
 import { mayBegin, mayPlay } from './faults.ts';
 import { type KnownOutcome, known } from './predictions.ts';
 import { SourceLines } from './race.tsx';
@@ -102,8 +103,7 @@ function RungRow({ row, isSelected }: { row: LadderRow; isSelected: boolean }) {
   return (
     <tr aria-selected={isSelected}>
       <td>
-        <button
-          type="button"
+        <Button
           class="plain"
           data-rung={row.name}
           onClick={() => {
@@ -111,7 +111,7 @@ function RungRow({ row, isSelected }: { row: LadderRow; isSelected: boolean }) {
           }}
         >
           {row.name}
-        </button>
+        </Button>
         <small>{ladder.value.rungs[row.name].idea}</small>
       </td>
       <td>
@@ -142,10 +142,9 @@ function About({ row }: { row: LadderRow }) {
       <h2>{row.name}</h2>
       <p>{idea}</p>
       {mayPlay(row) ? (
-        <button type="button" class="next" data-play onClick={() => playRung(row)}>
+        <Button class="next" data-play shortcut="↵" onClick={() => playRung(row)}>
           {words.play}
-          <kbd>↵</kbd>
-        </button>
+        </Button>
       ) : (
         <p class="dim">{page.value.room.instructorsAlone}</p>
       )}

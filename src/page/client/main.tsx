@@ -9,6 +9,7 @@ import type { StageEvent } from '../../lab/stage/events.ts';
 import { connection, hadLab, isLearner, problem, room, send } from './api.ts';
 import { Drills } from './begin-run.tsx';
 import { copyLink } from './choices.tsx';
+import { Button } from './controls.tsx';
 import { followEvents, saveReplay, take } from './event-log.ts';
 import { Ladder, playRung, selectedRow, selectRung } from './ladder.tsx';
 import { buyersIn, isDone } from './play-model.ts';
@@ -165,13 +166,13 @@ function Head() {
       <span class="right">
         <Connected />
         {mayGiveBack && (isPlaying || isHeld || isRunning.value) && (
-          <button type="button" data-give-back onClick={() => void giveBack()}>
+          <Button data-give-back onClick={() => void giveBack()}>
             {isGivingBack.value ? words.givingBack : words.giveBack}
-          </button>
+          </Button>
         )}
-        <button type="button" data-language onClick={changeLanguage}>
+        <Button data-language onClick={changeLanguage}>
           {words.language}
-        </button>
+        </Button>
       </span>
     </header>
   );

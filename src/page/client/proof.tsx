@@ -5,6 +5,7 @@ import type { Choice } from '../../lab/play/play.ts';
 import { evidenceIn } from '../../lab/stage/result.ts';
 import type { Proof as AuditProof } from '../../service/audit/audit.ts';
 import { connection, isLearner, send } from './api.ts';
+import { Button } from './controls.tsx';
 import { reasonOf } from './faults.ts';
 import { lettersOf, type PlayView } from './play-model.ts';
 import { ladder, language, page } from './texts.ts';
@@ -27,10 +28,9 @@ export function Proof({ of }: { of: PlayView }) {
     <section class="panel proof" aria-label={words.proof}>
       <div class="row">
         <h2>{words.proof}</h2>
-        <button type="button" class="right" onClick={closeProof}>
+        <Button class="right" shortcut="Esc" onClick={closeProof}>
           {words.close}
-          <kbd>Esc</kbd>
-        </button>
+        </Button>
       </div>
       <p class="wrong-text">{evidenceIn(language.value, broken)}</p>
       <ul>
@@ -44,9 +44,9 @@ export function Proof({ of }: { of: PlayView }) {
         </p>
       )}
       {mayAsk() && (
-        <button type="button" data-again onClick={() => void playAgain(of)}>
+        <Button data-again onClick={() => void playAgain(of)}>
           {words.again}
-        </button>
+        </Button>
       )}
       {counted && <b data-counted> {playedAgain(counted.violated, counted.times)}</b>}
       <Commands of={of} />
@@ -65,9 +65,9 @@ function Commands({ of }: { of: PlayView }) {
   if (!sent && !mayAsk()) return null;
   if (!sent)
     return (
-      <button type="button" data-commands onClick={() => void listen(of)}>
+      <Button data-commands onClick={() => void listen(of)}>
         {words.commands}
-      </button>
+      </Button>
     );
   return (
     <>

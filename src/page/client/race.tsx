@@ -7,6 +7,7 @@ import { connection, isBusy, problem } from './api.ts';
 import { ladderRow, nextRow, type Source } from './built-rows.ts';
 import { AllOrders, BeginAgain, Outcomes, PlayChip, Predict } from './cards.tsx';
 import { ChoicesStrip, Ends } from './choices.tsx';
+import { Button } from './controls.tsx';
 import { clockMs } from './event-log.ts';
 import { mayPlay } from './faults.ts';
 import { Lanes } from './lanes.tsx';
@@ -55,10 +56,9 @@ function Head({ wanted, of }: { wanted: PlayAddress; of: PlayView | undefined })
         <h1>{wanted.rung}</h1>
         {of && <PlayChip of={of} />}
         {of && next && mayPlay(next) && connection.value !== 'recorded' && (
-          <button type="button" class="right" data-compare onClick={compareNext}>
+          <Button class="right" data-compare shortcut="N" onClick={compareNext}>
             {words.nextRung}
-            <kbd>N</kbd>
-          </button>
+          </Button>
         )}
       </div>
       <small>
@@ -126,8 +126,7 @@ function PhoneTabs() {
   return (
     <div class="phone-tabs" role="tablist">
       {(['lanes', 'state'] as const).map((name) => (
-        <button
-          type="button"
+        <Button
           role="tab"
           key={name}
           aria-selected={tab.value === name}
@@ -136,7 +135,7 @@ function PhoneTabs() {
           }}
         >
           {words[name]}
-        </button>
+        </Button>
       ))}
     </div>
   );
@@ -171,10 +170,9 @@ function Compare({ one }: { one: PlayView }) {
       <div class="row wrap">
         <h1>{words.sameChoices}</h1>
         <small class="code">{lettersOf(one).split('').join(' ')}</small>
-        <button type="button" class="right" data-close onClick={closeCompare}>
+        <Button class="right" data-close shortcut="Esc" onClick={closeCompare}>
           {words.backToPlay}
-          <kbd>Esc</kbd>
-        </button>
+        </Button>
       </div>
       <div class="both">
         <Side of={one} differsAt={two && firstDifference(one, two)} />

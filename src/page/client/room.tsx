@@ -15,7 +15,7 @@ import type { RoomNow, RungTally } from '../server/room.ts';
 import { connection, isLearner, joinRoom, room, send } from './api.ts';
 import { ladderRow, ladderRows } from './built-rows.ts';
 import { predictionText } from './cards.tsx';
-import { Select } from './controls.tsx';
+import { Button, Select } from './controls.tsx';
 import { isForLearners, mayPlay } from './faults.ts';
 import { playRung } from './ladder.tsx';
 import { view } from './route.tsx';
@@ -101,9 +101,9 @@ function Opened({ now }: { now: RoomNow }) {
           {texts.code} <b data-code>{code}</b>
         </p>
         <p data-here={now.here}>{texts.here(now.here, now.joined, now.most)}</p>
-        <button type="button" data-close-room onClick={() => void send('DELETE', '/api/room')}>
+        <Button data-close-room onClick={() => void send('DELETE', '/api/room')}>
           {texts.close}
-        </button>
+        </Button>
       </aside>
       <section>
         <BringTo at={now.at} />
@@ -237,9 +237,9 @@ export function RoomLine() {
   return (
     <p class="room-line" role="status" data-room-at={now.at}>
       {roomIsAt(now.at)}{' '}
-      <button type="button" class="next" data-go-there onClick={() => playRung(row)}>
+      <Button class="next" data-go-there onClick={() => playRung(row)}>
         {goThere}
-      </button>
+      </Button>
     </p>
   );
 }

@@ -5,6 +5,7 @@ import { connection } from './api.ts';
 import { Before } from './begin-run.tsx';
 import { drillRows, famousRace } from './built-rows.ts';
 import { Charts } from './charts.tsx';
+import { Button } from './controls.tsx';
 import { cursor, saveRun } from './event-log.ts';
 import { Lanes } from './lanes.tsx';
 import { msOf, type RaceView } from './play-model.ts';
@@ -141,9 +142,9 @@ function Progress({ wanted, run }: { wanted: RunAddress; run: RunView }) {
       <small>{note?.kind === 'note' && textIn(language.value, note.text)}</small>
       {!run.verdict && wanted.of === 'break' && <EndLoad />}
       {!run.verdict && wanted.of !== 'break' && (
-        <button type="button" class="right" data-stop onClick={() => void stopRun()}>
+        <Button class="right" data-stop onClick={() => void stopRun()}>
           {words.stopIt}
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -171,29 +172,26 @@ function Afterwards({ wanted, run }: { wanted: RunAddress; run: RunView }) {
           {words.runFailed} {over.because}
         </p>
       )}
-      <button type="button" data-again onClick={() => void beginRun(wanted)}>
+      <Button data-again onClick={() => void beginRun(wanted)}>
         {words.playAgain}
-      </button>
+      </Button>
       {wanted.of === 'break' && (
-        <button type="button" class="next" data-choose-again onClick={putRunAway}>
+        <Button class="next" data-choose-again onClick={putRunAway}>
           {words.chooseAgain}
-        </button>
+        </Button>
       )}
-      <button type="button" data-export onClick={() => void saveRun(run)}>
+      <Button data-export onClick={() => void saveRun(run)}>
         {words.export}
-      </button>
+      </Button>
       {next?.of === 'race' && (
-        <button type="button" class="next" data-next onClick={() => show({ is: 'run', ...next })}>
+        <Button class="next" data-next onClick={() => show({ is: 'run', ...next })}>
           {page.value.onNextRung(next.rung)}
-        </button>
+        </Button>
       )}
       {byHand && rung && (
-        <button
-          type="button"
-          onClick={() => go({ rung, lanes: 2, stopsEverywhere: false, ...byHand })}
-        >
+        <Button onClick={() => go({ rung, lanes: 2, stopsEverywhere: false, ...byHand })}>
           {words.playByHand}
-        </button>
+        </Button>
       )}
       {over?.report?.folder !== undefined && (
         <small data-report>

@@ -11,7 +11,7 @@ import {
 import type { Bilingual } from '../../lab/stage/result.ts';
 import { isBusy, send } from './api.ts';
 import { ladderRow } from './built-rows.ts';
-import { stepOf } from './controls.tsx';
+import { Button, stepOf } from './controls.tsx';
 import {
   brokenNames,
   endedBy,
@@ -86,8 +86,7 @@ function Part({ part: { name, state }, faults }: { part: PartState; faults: read
   const isNow = state === 'stopped' ? endedBy(faults) : state;
   const marks = { runs: isOdd ? '!' : '●', paused: '∥', stopped: '✕' } as const;
   return (
-    <button
-      type="button"
+    <Button
       class={`part ${state} ${isOdd ? 'odd' : ''}`}
       data-part={name}
       data-state={isOdd ? 'odd' : state}
@@ -99,7 +98,7 @@ function Part({ part: { name, state }, faults }: { part: PartState; faults: read
     >
       {marks[state]} {name}
       <small>{isOdd ? faults.at(-1) : partStates[isNow]}</small>
-    </button>
+    </Button>
   );
 }
 
@@ -112,8 +111,7 @@ function Menu({ part, faults }: { part: PartState; faults: readonly string[] }) 
     <div class="panel menu" data-menu={part.name}>
       <b>{part.name}</b>
       {offeredVerbs(part, faults.length > 0).map((verb) => (
-        <button
-          type="button"
+        <Button
           key={verb}
           class={mending.includes(verb) ? 'next' : 'fault'}
           data-verb={verb}
@@ -121,7 +119,7 @@ function Menu({ part, faults }: { part: PartState; faults: readonly string[] }) 
           onClick={() => void askForFault(verb === 'mend' ? 'start' : verb, part.name)}
         >
           <b>{handVerbs[verb][0]}</b> <small>{handVerbs[verb][1]}</small>
-        </button>
+        </Button>
       ))}
       {answer.value && <p role="status">{answer.value}</p>}
     </div>
@@ -229,23 +227,12 @@ export function EndLoad() {
   const { words } = page.value;
   return (
     <span class="row right">
-      <button
-        type="button"
-        data-heal
-        disabled={isBusy.value}
-        onClick={() => void askForFault('heal')}
-      >
+      <Button data-heal disabled={isBusy.value} onClick={() => void askForFault('heal')}>
         {words.healAll}
-      </button>
-      <button
-        type="button"
-        class="next"
-        data-end
-        disabled={isEnding.value}
-        onClick={() => void endLoad()}
-      >
+      </Button>
+      <Button class="next" data-end disabled={isEnding.value} onClick={() => void endLoad()}>
         {words.endLoad}
-      </button>
+      </Button>
     </span>
   );
 }

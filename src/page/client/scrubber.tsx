@@ -7,7 +7,7 @@ import { computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { connection } from './api.ts';
 import { verdictMarks } from './cards.tsx';
-import { Select } from './controls.tsx';
+import { Button, Select } from './controls.tsx';
 import { cursor, events, liveWorld, world } from './event-log.ts';
 import { msOf, raceKey } from './play-model.ts';
 import { type View, view } from './route.tsx';
@@ -101,15 +101,15 @@ function Controls({ moments, atMs, zeroMs }: ControlsProps) {
   return (
     <div class="row wrap">
       <b data-shown-at>{((atMs - zeroMs) / 1_000).toFixed(1)} s</b>
-      <button type="button" data-jump="before" disabled={!before} onClick={jump(before)}>
+      <Button data-jump="before" disabled={!before} onClick={jump(before)}>
         ← {words.momentBefore}
-      </button>
-      <button type="button" data-jump="next" disabled={!next} onClick={jump(next)}>
+      </Button>
+      <Button data-jump="next" disabled={!next} onClick={jump(next)}>
         {words.nextMoment} →
-      </button>
-      <button type="button" data-run-time onClick={() => play(atMs)}>
+      </Button>
+      <Button data-run-time onClick={() => play(atMs)}>
         {isPlaying.value ? `∥ ${words.halt}` : `▶ ${words.runTime}`}
-      </button>
+      </Button>
       <Select
         aria-label={words.speed}
         value={String(speed.value)}
@@ -130,9 +130,9 @@ function BackToLive() {
   const { words } = page.value;
   if (shownMs.value === null) return null;
   return (
-    <button type="button" class="next" data-live onClick={backToLive}>
+    <Button class="next" data-live onClick={backToLive}>
       {connection.value === 'recorded' ? words.theEnd : words.live}
-    </button>
+    </Button>
   );
 }
 
