@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { isLaneName, type Outcome, type OutcomeSeen, outcomeIn } from '../../lab/play/outcomes.ts';
 import type { Verdict } from '../../service/domain.ts';
 import { tellPrediction } from './api.ts';
+import { keep, kept } from './kept.ts';
 import type { PlayView, Row } from './play-model.ts';
 
 export const predictedVerdicts = ['held', 'violated'] as const satisfies readonly Verdict[];
@@ -21,15 +22,8 @@ export interface KnownOutcome {
   readonly verdict?: Verdict;
 }
 
-const storeName = 'lockstep-predictions';
-
-function stored(): ReadonlyMap<string, KnownOutcome> {
-  try {
-    return new Map(JSON.parse(localStorage.getItem(storeName) ?? '[]') as [string, KnownOutcome][]);
-  } catch {
-    return new Map(); // A file from the disk may not have a store.
-  }
-}
+const stored = (): ReadonlyMap<string, KnownOutcome> =>
+  new Map(JSON.parse(kept('predictions') ?? '[]') as [string, KnownOutcome][]);
 
 /** By the rung of a play, or the name of a run. */
 export const known = signal<ReadonlyMap<string, KnownOutcome>>(stored());
@@ -70,11 +64,7 @@ export function rememberVerdict(run: string, verdict: Verdict): void {
 function remember(name: string, more: KnownOutcome): void {
   const all = new Map([...known.peek(), ...stored()]);
   known.value = all.set(name, { ...all.get(name), ...more });
-  try {
-    localStorage.setItem(storeName, JSON.stringify([...known.peek()]));
-  } catch {
-    // Then it is known until the page is closed.
-  }
+  keep('predictions', JSON.stringify([...known.peek()]));
 }
 
 /** The buyer that was told the number of the only order. */

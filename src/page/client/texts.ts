@@ -2,11 +2,11 @@
 
 import { computed, signal } from '@preact/signals';
 import { type Language, languages, texts } from '../../texts/texts.ts';
+import { keep, kept } from './kept.ts';
 import { en } from './texts-en.ts';
 import { zh } from './texts-zh.ts';
 
 const own = { en, zh } as const;
-const storeName = 'lockstep-language';
 
 const isLanguage = (text: string): text is Language => languages.some((each) => each === text);
 const asked = globalThis.document?.documentElement.dataset['language']; // Of a file.
@@ -16,7 +16,7 @@ export const language = signal<Language>(isLanguage(first) ? first : 'en');
 
 export function changeLanguage(): void {
   language.value = language.value === 'en' ? 'zh' : 'en';
-  rememberLanguage(language.value);
+  keep('language', language.value);
 }
 
 export const page = computed(() => own[language.value]);
@@ -32,21 +32,6 @@ export function stepText(word: string): string {
 function chosenLanguage(): string | null {
   const linked = new URLSearchParams(globalThis.location?.search).get('language');
   const known = languages.find((each) => each === linked);
-  if (known) {
-    rememberLanguage(known);
-    return known;
-  }
-  try {
-    return localStorage.getItem(storeName);
-  } catch {
-    return null; // A file from the disk may not have a store.
-  }
-}
-
-function rememberLanguage(language: string): void {
-  try {
-    localStorage.setItem(storeName, language);
-  } catch {
-    // Then it is chosen until the page is closed.
-  }
+  if (known) keep('language', known);
+  return known ?? kept('language');
 }
