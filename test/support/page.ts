@@ -1,16 +1,14 @@
 /** Debian's Chromium, without a window, and a page of the lab in it. */
 
 import { once } from 'node:events';
-import { type ServerType, serve } from '@hono/node-server';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { freePorts } from '../../src/lab/environment/ports.ts';
 import { choicesIn } from '../../src/lab/play/letters.ts';
 import { addressWithKey } from '../../src/page/access.ts';
-import { pageApp } from '../../src/page/server/app.ts';
-import { Plays } from '../../src/page/server/plays.ts';
-import { RoomDoor } from '../../src/page/server/room-door.ts';
-import { Runs } from '../../src/page/server/runs.ts';
+import { servePage } from '../../src/page/server/app.ts';
+import type { Plays } from '../../src/page/server/plays.ts';
+import type { Runs } from '../../src/page/server/runs.ts';
 import { ownLab } from './own-lab.ts';
 
 const options = [
@@ -109,11 +107,8 @@ class LivePage {
 
   async start(): Promise<void> {
     const { host, port } = this;
-    const plays = new Plays(folder);
-    const runs = new Runs(folder, this.#runsFolder, plays);
-    const door = new RoomDoor({ folder, port, plays });
-    const { fetch } = pageApp({ folder, host, plays, runs, door });
-    const server: ServerType = serve({ fetch, port, hostname: '127.0.0.1' });
+    const runsFolder = this.#runsFolder;
+    const { plays, runs, door, server } = servePage({ folder, runsFolder, host, port });
     await once(server, 'listening');
     this.plays = plays;
     this.runs = runs;

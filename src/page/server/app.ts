@@ -1,4 +1,5 @@
 /** The page's server: its files, the feed of events, and the commands. Their effect is an event. */
+import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { whyNot } from '../../lab/by-hand/break-choice.ts';
@@ -6,9 +7,9 @@ import { plannedBreak, plannedDrill, plannedRace } from '../../lab/commands/plan
 import { breakRow, drillRow, faultRow, raceRow } from '../../lab/commands/rows.ts';
 import { rungsWithOrders } from '../../lab/play/set-up.ts';
 import { useKey } from '../access.ts';
-import type { Plays } from './plays.ts';
-import type { RoomDoor } from './room-door.ts';
-import type { Runs } from './runs.ts';
+import { Plays } from './plays.ts';
+import { RoomDoor } from './room-door.ts';
+import { Runs } from './runs.ts';
 import { addPlays, addSite, addViewers, Choices, type Env, Rung, setSession } from './site.ts';
 
 const Once = z.object({
@@ -33,14 +34,17 @@ const DrillWanted = z.object({
 
 export interface PageOptions {
   readonly folder: string;
+  readonly runsFolder: string;
   /** `lab-….localhost:17399` */
   readonly host: string;
-  readonly plays: Plays;
-  readonly runs: Runs;
-  readonly door: RoomDoor;
+  readonly port: number;
 }
 
-export function pageApp({ folder, host, plays, runs, door }: PageOptions): Hono<Env> {
+/** Listens on the loopback address. */
+export function servePage({ folder, runsFolder, host, port }: PageOptions) {
+  const plays = new Plays(folder);
+  const runs = new Runs(folder, runsFolder, plays);
+  const door = new RoomDoor({ folder, port, plays });
   const app = new Hono<Env>();
   app.get('/healthz', (c) => c.body(null, 204)); // The lab asks, without this host's name.
   addSite(app, host);
@@ -49,7 +53,8 @@ export function pageApp({ folder, host, plays, runs, door }: PageOptions): Hono<
   addCommands(app, plays, runs);
   addRuns(app, runs, plays);
   addRoom(app, door);
-  return app;
+  const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' });
+  return { plays, runs, door, server };
 }
 
 function addSession(app: Hono<Env>, folder: string, host: string): void {
