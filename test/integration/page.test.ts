@@ -15,6 +15,7 @@ import { en } from '../../src/texts/en.ts';
 import { someFolder } from '../support/basics.ts';
 import { ownLab } from '../support/own-lab.ts';
 import {
+  ask,
   beyondTheProjector,
   choose,
   livePage,
@@ -334,21 +335,6 @@ test('what is predicted before the page has its session is played once it has it
   expect(refused).toEqual([]);
 });
 
-/** As any program may. @returns the status, the cookie that was set, and what the answer says */
-async function ask(
-  url: string,
-  headers: Record<string, string>,
-  body?: object,
-  method: 'GET' | 'POST' | 'DELETE' = body ? 'POST' : 'GET',
-) {
-  const answer = await request(url, {
-    ...{ method, headers: { 'content-type': 'application/json', ...headers } },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const set = String(answer.headers['set-cookie'] ?? '');
-  const told = (await answer.body.json().catch(() => ({}))) as { player?: string };
-  return { status: answer.statusCode, set, cookie: set.split(';')[0] ?? '', ...told };
-}
 const askPage = (path: string, headers: Record<string, string>, body?: object) =>
   ask(`http://127.0.0.1:${page.port}${path}`, { host: page.host, ...headers }, body);
 const newKey = async () => new URL(await page.keyed()).hash.slice('#key='.length);

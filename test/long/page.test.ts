@@ -1,7 +1,6 @@
 /** The page from the command line, and how long a buyer waits for a person. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { Lab } from '../../src/lab/environment/lab.ts';
 import { withRedis } from '../../src/lab/environment/replication.ts';
@@ -12,34 +11,7 @@ import { withStage } from '../../src/lab/stage/stage.ts';
 import { someFolder } from '../support/basics.ts';
 import { lockstepWith } from '../support/lockstep.ts';
 import { theLab } from '../support/own-lab.ts';
-
-/** One browser, without the browser: node resolves no `….localhost`. */
-class Client {
-  readonly #url: URL;
-  #cookie = '';
-
-  constructor(address: string) {
-    this.#url = new URL(address);
-  }
-
-  async enter(): Promise<number> {
-    const answer = await this.#send('/session', { key: this.#url.hash.slice('#key='.length) });
-    this.#cookie = String(answer.headers['set-cookie']).split(';')[0] ?? '';
-    return answer.statusCode;
-  }
-
-  async post(path: string, body: object): Promise<{ status: number; data: { player?: string } }> {
-    const { statusCode: status, body: answer } = await this.#send(path, body);
-    return { status, data: (await answer.json()) as { player?: string } };
-  }
-
-  #send(path: string, body: object) {
-    const { host, port, origin } = this.#url;
-    const headers = { host, origin, cookie: this.#cookie, 'content-type': 'application/json' };
-    const sent = { method: 'POST', headers, body: JSON.stringify(body) } as const;
-    return request(`http://127.0.0.1:${port}${path}`, sent);
-  }
-}
+import { ask } from '../support/page.ts';
 
 test('the page starts a lab, keeps its session over a restart, and ends with the lab', {
   timeout: 360_000,
@@ -49,13 +21,18 @@ test('the page starts a lab, keeps its session over a restart, and ends with the
   const run = (...words: string[]) => lockstepWith(env, ...words);
   onTestFinished(async () => void (await run('down')));
   const { address } = JSON.parse((await run('page', '--json')).stdout) as { address: string };
-  const client = new Client(address);
-  expect(await client.enter()).toBe(201);
-  expect(await new Client(address).enter()).toBe(403); // The key was used.
+  const { host, port, origin, hash } = new URL(address);
+  /** Node resolves no `….localhost`. */
+  const post = (path: string, body: object, cookie = '') =>
+    ask(`http://127.0.0.1:${port}${path}`, { host, origin, cookie }, body);
+  const enter = () => post('/session', { key: hash.slice('#key='.length) });
+  const { status: entered, cookie } = await enter();
+  expect(entered).toBe(201);
+  expect((await enter()).status).toBe(403); // The key was used.
 
   const wanted = { rung: 'redis-atomic', choices: 'AAB', slot: 'test main' };
-  const begun = await client.post('/api/plays', wanted);
-  expect(begun.status).toBe(201);
+  const begin = () => post('/api/plays', wanted, cookie);
+  expect((await begin()).status).toBe(201);
   const busy = await run('run', 'row-lock', '--json');
   expect(JSON.parse(busy.stdout)).toMatchObject({ error: { code: 'LAB_BUSY' } });
   await run('page'); // While it plays: no command waits for it.
@@ -69,7 +46,7 @@ test('the page starts a lab, keeps its session over a restart, and ends with the
   const next = await run('run', 'row-lock', '--json');
   expect(JSON.parse(next.stdout)).toMatchObject({ asClaimed: true });
   expect(shapeOf()).not.toMatchObject(playSettings);
-  expect((await client.post('/api/plays', wanted)).status).toBe(201);
+  expect((await begin()).status).toBe(201);
 
   const { stdout, exitCode } = await run('down');
   expect({ stdout, exitCode }).toEqual({ stdout: 'The lab is stopped.', exitCode: 0 });

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { request } from 'undici';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { freePorts } from '../../src/lab/environment/ports.ts';
 import { choicesIn } from '../../src/lab/play/letters.ts';
@@ -52,6 +53,22 @@ export async function openTab(
   });
   await tab.goto(address);
   return tab;
+}
+
+/** As any program may. @returns the status, the cookie that was set, and what the answer says */
+export async function ask(
+  url: string,
+  headers: Record<string, string>,
+  body?: object,
+  method: 'GET' | 'POST' | 'DELETE' = body ? 'POST' : 'GET',
+) {
+  const answer = await request(url, {
+    ...{ method, headers: { 'content-type': 'application/json', ...headers } },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const set = String(answer.headers['set-cookie'] ?? '');
+  const told = (await answer.body.json().catch(() => ({}))) as { player?: string };
+  return { status: answer.statusCode, set, cookie: set.split(';')[0] ?? '', ...told };
 }
 
 export const textOf = (tab: Page, selector: string) => tab.locator(selector).first().textContent();
