@@ -81,13 +81,8 @@ function Shown({ wanted }: { wanted: View }) {
 /** To a learner, until it is opened again. */
 const isClosed = () => isLearner.value && room.value === null && connection.value !== 'no-code';
 
-interface SignpostProps {
-  readonly title: string;
-  readonly children: string;
-}
-
 /** Where a viewer finds nothing: what happened, and where to go. */
-const Signpost = ({ title, children }: SignpostProps) => (
+const Signpost = ({ title, children }: { title: string; children: string }) => (
   <main>
     <h1>{title}</h1>
     <p>{children}</p>

@@ -311,12 +311,7 @@ function Code({ of }: { of: PlayView }) {
   );
 }
 
-interface ShownSource {
-  readonly source: Source;
-  readonly lanes?: string;
-}
-
-export function SourceLines({ source, lanes = '' }: ShownSource) {
+export function SourceLines({ source, lanes = '' }: { source: Source; lanes?: string }) {
   return (
     <>
       <pre class="code">

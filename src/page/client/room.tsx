@@ -171,13 +171,7 @@ function TallyOf({ rung, predicted, seen, broken }: RungTally) {
   );
 }
 
-interface BarProps {
-  readonly kind: 'predicted' | 'seen';
-  readonly count: number;
-  readonly of: number;
-}
-
-function Bar({ kind, count, of }: BarProps) {
+function Bar({ kind, count, of }: { kind: 'predicted' | 'seen'; count: number; of: number }) {
   const { predictions, plays } = page.value.room;
   if (of === 0) return null;
   return (

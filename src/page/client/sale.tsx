@@ -31,12 +31,7 @@ const selected = signal('');
 /** What the lab has said about the last fault. */
 const answer = signal('');
 
-interface SaleProps {
-  readonly run: RunView;
-  readonly isLive: boolean;
-}
-
-export function Servers({ run, isLive }: SaleProps) {
+export function Servers({ run, isLive }: { run: RunView; isLive: boolean }) {
   const tiers = tiersOf(run.parts);
   const broken = brokenNames(run);
   const part = run.parts.find(({ name }) => name === selected.value);
