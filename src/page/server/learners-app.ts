@@ -24,17 +24,9 @@ import {
 const cookie = 'lockstep-learner';
 const bytesMax = 10_000;
 
-export interface LearnersOptions {
-  readonly folder: string;
-  /** `192.168.1.20:17399` */
-  readonly host: string;
-  readonly plays: Plays;
-  readonly room: Room;
-}
-
-export function learnersApp({ folder, host, plays, room }: LearnersOptions): Hono<Env> {
+export function learnersApp(folder: string, plays: Plays, room: Room): Hono<Env> {
   const app = new Hono<Env>();
-  addSite(app, host);
+  addSite(app, room.host);
   app.use(bodyLimit({ maxSize: bytesMax }));
   addJoin(app, folder, room);
   addPlays(app, { plays, room: () => room.now(), playsMax: 2, refuse: refuseFaults });

@@ -61,7 +61,7 @@ export class RoomDoor {
     const host = `${address}:${port}`;
     if (!isIPv4(address)) throw labError('ROOM_NOT_OPENED', host);
     const room = new Room(host, plays);
-    const { fetch } = learnersApp({ folder, host, plays, room });
+    const { fetch } = learnersApp(folder, plays, room);
     const server = serve({ fetch, port, hostname: address });
     await once(server, 'listening').catch((cause: unknown) => {
       throw labError('ROOM_NOT_OPENED', host).causedBy(cause);

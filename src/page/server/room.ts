@@ -45,6 +45,7 @@ const newCode = (): string =>
 export class Room {
   readonly id = randomUUID();
   readonly code = newCode();
+  /** `192.168.1.20:17399` */
   readonly host: string;
   readonly tally = new Tally();
   at = '';
@@ -124,17 +125,12 @@ export class Room {
   }
 }
 
-interface RoomOutcome {
-  readonly rung: string;
-  outcome: OutcomeSeen;
-}
-
 /** What the learners predicted on each rung, and what they saw: counts only, no names. */
 export class Tally {
   readonly #byRung = new Map<string, RungTally>();
   readonly #hasPredicted = new Set<string>();
   /** The plays that are not over, by their player. */
-  readonly #shown = new Map<string, RoomOutcome>();
+  readonly #shown = new Map<string, { readonly rung: string; outcome: OutcomeSeen }>();
 
   /** The first prediction counts. */
   predict(viewer: string, rung: string, outcome: Outcome): void {
