@@ -46,6 +46,4 @@ const steps: Readonly<Record<string, readonly [down: number, right: number]>> = 
 };
 
 /** The arrow keys walk a picture. @returns undefined for another key */
-export const stepOf = ({
-  key,
-}: KeyboardEvent): readonly [down: number, right: number] | undefined => steps[key];
+export const stepOf = ({ key }: KeyboardEvent) => steps[key];

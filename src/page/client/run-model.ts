@@ -319,8 +319,7 @@ export function offeredVerbs({ name, state }: PartState, isBroken: boolean): Off
 /** What a server is called that has ended: by what was done to it, or `ended` by itself. */
 export function endedBy(faults: readonly string[]): 'stopped' | 'killed' | 'ended' {
   const states = faults.map((name) => faultWords(name).state);
-  const known = states.findLast((state) => state === 'stopped' || state === 'killed');
-  return known === 'stopped' || known === 'killed' ? known : 'ended';
+  return states.findLast((state) => state === 'stopped' || state === 'killed') ?? 'ended';
 }
 
 /** From the top to the bottom, as a purchase goes. */
