@@ -20,7 +20,9 @@ export function Scoreboard() {
         faults={faults}
         rows={scoreTable.rows.map(({ rung, safety }) => ({
           rung,
-          cells: safety.map((cell) => cell && { text: cell.mark, wanted: raceOf(cell, rung) }),
+          cells: safety.map(
+            (cell) => cell && { text: cell.mark, wanted: { of: 'race', race: cell.race, rung } },
+          ),
         }))}
       />
       <Outages
@@ -36,10 +38,13 @@ export function Scoreboard() {
 
 /** A scoreboard that was played: each cell says what was seen there. */
 export function PlayedScores({ cells }: { cells: readonly ScoredCell[] }) {
-  const rowsWith = (isOutage: boolean, names: readonly string[]): Row[] =>
-    distinct(cells.filter((cell) => cell.isOutage === isOutage).map(({ rung }) => rung)).map(
-      (rung) => ({ rung, cells: names.map((name) => playedIn(cells, rung, name)) }),
-    );
+  const rowsWith = (isOutage: boolean, names: readonly string[]): Row[] => {
+    const own = cells.filter((cell) => cell.isOutage === isOutage).map(({ rung }) => rung);
+    return [...new Set(own)].map((rung) => ({
+      rung,
+      cells: names.map((name) => playedIn(cells, rung, name)),
+    }));
+  };
   const { faults, outages } = scoreTable;
   const isPlayed = (name: string) => cells.some(({ fault }) => fault === name);
   const [raced, sold] = [faults.filter(isPlayed), outages.filter(isPlayed)];
@@ -50,8 +55,6 @@ export function PlayedScores({ cells }: { cells: readonly ScoredCell[] }) {
     </>
   );
 }
-
-const distinct = (names: readonly string[]): string[] => [...new Set(names)];
 
 function playedIn(cells: readonly ScoredCell[], rung: string, fault: string): Cell | null {
   const cell = cells.find((each) => each.rung === rung && each.fault === fault);
@@ -86,12 +89,6 @@ function Outages({ outages, rows }: { outages: readonly string[]; rows: readonly
     </>
   );
 }
-
-const raceOf = ({ race }: { race: string }, rung: string): RunAddress => ({
-  of: 'race',
-  race,
-  rung,
-});
 
 /** It plays what is wanted, or says what was seen. */
 interface Cell {
