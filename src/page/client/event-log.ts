@@ -23,9 +23,8 @@ import {
 import { addToRun, type RunView } from './run-model.ts';
 
 export interface World {
+  /** In the order in which they began: the last one of a view is shown there. */
   readonly plays: ReadonlyMap<string, PlayView>;
-  /** View → the play that it shows. */
-  readonly slots: ReadonlyMap<string, string>;
   /** The one that began last is the last of them. */
   readonly races: ReadonlyMap<string, RaceView>;
   /** The experiment that began last. */
@@ -34,16 +33,13 @@ export interface World {
 
 export const emptyWorld: World = {
   plays: new Map(),
-  slots: new Map(),
   races: new Map(),
   run: undefined,
 };
 
 export function add(world: World, event: StageEvent): World {
-  if (event.kind === 'play') {
-    const slots = new Map(world.slots).set(event.slot, event.player);
-    return { ...world, slots, plays: new Map(world.plays).set(event.player, playViewOf(event)) };
-  }
+  if (event.kind === 'play')
+    return { ...world, plays: new Map(world.plays).set(event.player, playViewOf(event)) };
   if (!('player' in event))
     return { ...world, races: inRaces(world.races, event), run: addToRun(world.run, event) };
   const play = world.plays.get(event.player);

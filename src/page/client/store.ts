@@ -26,9 +26,9 @@ const slotOf = (side: Side): string => `${tab} ${side}`;
 /** A recording has one play, of whatever tab. */
 const inSlot = (side: Side) =>
   computed<PlayView | undefined>(() => {
-    const { plays, slots } = world.value;
-    const recorded = connection.value === 'recorded' && side === 'main' ? [...slots.values()] : [];
-    return plays.get(slots.get(slotOf(side)) ?? recorded[0] ?? '');
+    const plays = [...world.value.plays.values()];
+    const isRecorded = connection.value === 'recorded' && side === 'main';
+    return plays.findLast(({ slot }) => isRecorded || slot === slotOf(side));
   });
 export const play = inSlot('main');
 const playBeside = inSlot('beside');
