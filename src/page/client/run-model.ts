@@ -78,9 +78,7 @@ function addLocks(before: LocksView | undefined, event: Event<'locks'>): LocksVi
 export interface RunView extends Event<'started'> {
   readonly told: readonly ToldEvent[];
   /** Each that is over. */
-  readonly seconds: readonly Second[];
-  /** When second 0 began. */
-  readonly zeroMs: number | undefined;
+  readonly seconds: readonly Event<'second'>[];
   /** The servers of the sale; none where nobody breaks them by hand. */
   readonly parts: readonly PartState[];
   /** By the rung. */
@@ -99,7 +97,6 @@ export function addToRun(run: RunView | undefined, event: StageEvent): RunView |
       ...event,
       told: [],
       seconds: [],
-      zeroMs: undefined,
       parts: [],
       counts: {},
       locks: {},
@@ -107,12 +104,7 @@ export function addToRun(run: RunView | undefined, event: StageEvent): RunView |
     };
   if (!run) return run;
   if (isTold(event)) return { ...run, told: [...run.told, event] };
-  if (event.kind === 'second')
-    return {
-      ...run,
-      seconds: [...run.seconds, event],
-      zeroMs: run.zeroMs ?? Number(event.beganAt) / 1_000_000,
-    };
+  if (event.kind === 'second') return { ...run, seconds: [...run.seconds, event] };
   if (event.kind === 'servers') return { ...run, parts: event.parts };
   if (event.kind === 'locks')
     return {
@@ -133,7 +125,10 @@ export const seenVerdict = ({
   verdict === 'held' && asClaimed.length > 0 ? 'violated' : verdict;
 
 /** The zero of its clock: when its load began; without a load, when it began itself. */
-export const zeroOf = (run: RunView): number => run.zeroMs ?? msOf(run);
+export const zeroOf = (run: RunView): number => loadBeganMs(run) ?? msOf(run);
+
+const loadBeganMs = ({ seconds: [first] }: RunView): number | undefined =>
+  first && Number(first.beganAt) / 1_000_000;
 
 /** The start or the end of a load or of a fault. */
 export const markIn = ({
@@ -145,10 +140,10 @@ export const markIn = ({
   name,
 });
 
-export function marksOf({ told, zeroMs }: RunView): Mark[] {
-  const marked = told.filter((event) => 'name' in event);
+export function marksOf(run: RunView): Mark[] {
+  const marked = run.told.filter((event) => 'name' in event);
   const first = marked.find((event) => markIn(event).isStart);
-  const zero = zeroMs ?? (first ? msOf(first) : 0);
+  const zero = loadBeganMs(run) ?? (first ? msOf(first) : 0);
   return marked.map((event) => ({
     atMs: Math.max(0, Math.round(msOf(event) - zero)),
     ...markIn(event),
