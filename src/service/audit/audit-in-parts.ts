@@ -8,6 +8,7 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
 import { type PoolConnection, type RowDataPacket, select, snapshot } from '../connections/mysql.ts';
+import { hashParts, pairsOf, readFields } from '../connections/read-sale.ts';
 import type { Verdict } from '../domain.ts';
 import { audit, auditInEnglish, worstOf } from './audit.ts';
 import type { Finding } from './check.ts';
@@ -83,8 +84,6 @@ function mergeFindings(one: PartFinding, other: PartFinding): PartFinding {
 
 /** Few questions to MySQL, and little memory. */
 const usersOfPart = 5_000;
-/** HMGET of this many buyers takes Redis less than a millisecond. */
-const buyersAtOnce = 1_000;
 const unitsOfPage = 100_000;
 
 interface Reading {
@@ -183,12 +182,8 @@ async function buyersAmong({ redis, place }: Reading, users: readonly string[]) 
   const buyers: Record<string, string> = {};
   if (users.length === 0 || !place.rung.queue) return buyers;
   for (const { buyers: key } of placesOf(place))
-    for (let from = 0; from < users.length; from += buyersAtOnce) {
-      const asked = users.slice(from, from + buyersAtOnce);
-      const values = await redis.hmget(key(place.voucherId), ...asked);
-      for (const [index, value] of values.entries())
-        if (value !== null) buyers[asked[index] ?? ''] = orderOfBuyer(value);
-    }
+    for (const [user, value] of await readFields(redis, key(place.voucherId), users))
+      buyers[user] = orderOfBuyer(value);
   return buyers;
 }
 
@@ -203,28 +198,17 @@ async function buyersIn(redis: Redis, place: SalePlace): Promise<number> {
 async function readOtherBuyers(reading: Reading): Promise<void> {
   const { redis, place } = reading;
   const told = new Set<string>(); // A scan may return a buyer twice.
-  for (const { buyers } of placesOf(place)) {
-    let cursor = '0';
-    do {
-      const key = buyers(place.voucherId);
-      const [next, fields] = await redis.hscan(key, cursor, 'COUNT', buyersAtOnce);
-      const others = await withoutOrders(reading, pairsOf(fields));
+  for (const { buyers: key } of placesOf(place))
+    for await (const words of hashParts(redis, key(place.voucherId))) {
+      const buyers = pairsOf(words).map(([user, value]) => [user, orderOfBuyer(value)] as const);
+      const others = await withoutOrders(reading, new Map(buyers));
       for (const user of told) others.delete(user);
       if (others.size > 0) reading.onPart(await partOf(reading, [], Object.fromEntries(others)));
       for (const user of others.keys()) told.add(user);
-      cursor = next;
-    } while (cursor !== '0');
-  }
+    }
 }
 
-/** User → order id. */
-const pairsOf = (fields: readonly string[]): Map<string, string> =>
-  new Map(
-    fields.flatMap((user, index) =>
-      index % 2 === 0 ? [[user, orderOfBuyer(fields[index + 1] ?? '')] as const] : [],
-    ),
-  );
-
+/** @param buyers user → order id */
 async function withoutOrders(
   { db, place }: Reading,
   buyers: Map<string, string>,

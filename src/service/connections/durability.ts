@@ -9,6 +9,7 @@ import { type Config, waitsForReplicas } from '../config.ts';
 import { serviceError } from '../errors.ts';
 import type { Connections } from './connections.ts';
 import { select } from './mysql.ts';
+import { pairsOf } from './read-sale.ts';
 
 /** Of a Redis, by name, as CONFIG GET answers. */
 export type RedisSettings = Readonly<Record<string, string>>;
@@ -75,9 +76,7 @@ async function settingsOf(redis: Redis): Promise<RedisSettings> {
   const answers = await Promise.all(
     patterns.map((pattern) => redis.call('CONFIG', 'GET', pattern) as Promise<string[]>),
   );
-  const words = answers.flat();
-  const names = words.filter((_, index) => index % 2 === 0);
-  return Object.fromEntries(names.map((name, index) => [name, words[2 * index + 1] ?? '']));
+  return Object.fromEntries(pairsOf(answers.flat()));
 }
 
 /** At a start, before anything is sold. @throws DURABILITY_TOO_WEAK */

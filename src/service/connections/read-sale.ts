@@ -6,6 +6,7 @@ import { loadScript, runScript } from './scripts.ts';
 const script = loadScript('sale/read-sale');
 
 type Fields = Readonly<Record<string, string>>;
+type Pair = [field: string, value: string];
 
 export interface SaleInRedis {
   /** The hash of the voucher; empty when Redis does not have it. */
@@ -27,31 +28,61 @@ export async function readSale(
   return { sale: asFields(sale), buyers: count, transfers: asFields(moves) };
 }
 
-function asFields(words: readonly string[]): Fields {
-  const fields: Record<string, string> = {};
-  for (let at = 0; at < words.length; at += 2) fields[words[at] ?? ''] = words[at + 1] ?? '';
-  return fields;
-}
+const asFields = (words: readonly string[]): Fields => Object.fromEntries(pairsOf(words));
+
+/** Of one list, as Redis answers it: field, value, field, value, … */
+export const pairsOf = (words: readonly string[]): Pair[] =>
+  Array.from({ length: Math.ceil(words.length / 2) }, (_, index) => [
+    words[2 * index] ?? '',
+    words[2 * index + 1] ?? '',
+  ]);
+
+/** HMGET of this many takes Redis less than a millisecond. */
+const fieldsAtOnce = 1_000;
 
 /**
  * HGETALL of a million buyers would stop the Redis that sells. What the hash had all the time is in
- * the answer; what came or went meanwhile may be.
- * @param isKept of a hash that does not fit in memory, a part.
+ * one of the parts, or in two; what came or went meanwhile may be.
+ * @returns lists of fields and values, see `pairsOf`
  */
+export async function* hashParts(
+  redis: Redis,
+  key: string,
+  count = fieldsAtOnce,
+): AsyncGenerator<string[]> {
+  let cursor = '0';
+  do {
+    const [next, words] = await redis.hscan(key, cursor, 'COUNT', count);
+    yield words;
+    cursor = next;
+  } while (cursor !== '0');
+}
+
+/** @param isKept of a hash that does not fit in memory, a part. */
 export async function scanHash(
   redis: Redis,
   key: string,
   isKept: (field: string, value: string) => boolean = () => true,
-): Promise<[field: string, value: string][]> {
+): Promise<Pair[]> {
   const entries = new Map<string, string>();
-  let cursor = '0';
-  do {
-    const [next, part] = await redis.hscan(key, cursor, 'COUNT', 1_000);
-    for (let index = 0; index < part.length; index += 2) {
-      const [field = '', value = ''] = part.slice(index, index + 2);
+  for await (const words of hashParts(redis, key))
+    for (const [field, value] of pairsOf(words))
       if (isKept(field, value)) entries.set(field, value);
-    }
-    cursor = next;
-  } while (cursor !== '0');
   return [...entries];
+}
+
+/** Those of these fields that the hash has. */
+export async function readFields(
+  redis: Redis,
+  key: string,
+  fields: readonly string[],
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (let from = 0; from < fields.length; from += fieldsAtOnce) {
+    const page = fields.slice(from, from + fieldsAtOnce);
+    const values = await redis.hmget(key, ...page);
+    for (const [index, value] of values.entries())
+      if (value !== null) found.set(page[index] ?? '', value);
+  }
+  return found;
 }

@@ -3,6 +3,7 @@
 import { pino } from 'pino';
 import { z } from 'zod';
 import type { Connections } from '../connections/connections.ts';
+import { pairsOf } from '../connections/read-sale.ts';
 import { isId } from '../domain.ts';
 import { LockstepError, serviceError } from '../errors.ts';
 import type { OperationResult } from '../operate/operate.ts';
@@ -112,7 +113,7 @@ async function show({ connections, say }: Place, id: string): Promise<OperationR
       ? [say.orderOfReplay(letter.replayedAs, replayed ?? say.orderNotFound)]
       : []),
     say.entry,
-    ...pairs(letter.entry).map(([name, value]) => `  ${plain(name)}=${plain(value)}`),
+    ...pairsOf(letter.entry).map(([name, value]) => `  ${plain(name)}=${plain(value)}`),
   ];
   const { orderNotFound: none } = operateSentences;
   const data = { ...letter, order: order ?? none, replayed: replayed ?? none };
@@ -188,9 +189,3 @@ function summary(letter: DeadLetter, say: OperateSentences): string {
 
 /** A damaged entry may have characters that change a terminal. */
 const plain = (text: string): string => JSON.stringify(text).slice(1, -1);
-
-const pairs = (fields: readonly string[]): [name: string, value: string][] =>
-  Array.from({ length: Math.ceil(fields.length / 2) }, (_, index) => [
-    fields[2 * index] ?? '',
-    fields[2 * index + 1] ?? '',
-  ]);

@@ -7,6 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { pairsOf } from '../connections/read-sale.ts';
 import { blockMsMax } from '../connections/redis.ts';
 import type { SaleKeys, ShardKeys } from '../connections/sale-keys.ts';
 import type { OrderQueue } from './order-queue.ts';
@@ -68,8 +69,7 @@ async function lengthOf(redis: Redis, shard: ShardKeys, more: readonly string[])
  */
 async function oldestOf(redis: Redis, shard: ShardKeys): Promise<string | null> {
   const consumers = await redis.zrange(consumersOf(shard), 0, '-1', 'WITHSCORES');
-  for (let place = 0; place < consumers.length; place += 2) {
-    const [consumer = '', seenAt] = consumers.slice(place, place + 2);
+  for (const [consumer, seenAt] of pairsOf(consumers)) {
     const inHand = await redis.lindex(inHandOf(shard, consumer), -1);
     if (inHand !== null) return `${inHand} of ${consumer}, seen at ${seenAt}`;
   }

@@ -5,6 +5,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { KnownEpoch } from '../../connections/known-epoch.ts';
+import { pairsOf } from '../../connections/read-sale.ts';
 import type { BucketCount, SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Order, soldOutKeptMs } from '../../domain.ts';
@@ -186,11 +187,10 @@ export class BucketTransfers {
 }
 
 function asSeen(from: number, [word, state = '', soldOutBy = '', ...rest]: string[]): SeenBucket {
-  const open: Transfer[] = [];
-  for (let index = 0; index + 1 < rest.length; index += 2) {
-    const [number = '', units = ''] = (rest[index + 1] ?? '').split(':');
-    open.push({ from, to: Number(rest[index]), number, units });
-  }
+  const open = pairsOf(rest).map(([to, transfer]): Transfer => {
+    const [number = '', units = ''] = transfer.split(':');
+    return { from, to: Number(to), number, units };
+  });
   return { word: word as SeenBucket['word'], state, soldOutBy, open };
 }
 

@@ -18,6 +18,7 @@
  */
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
+import { hashParts } from '../../connections/read-sale.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { type Order, soldOutKeptMs, type Voucher } from '../../domain.ts';
 
@@ -100,12 +101,8 @@ export class SoldOutMemory {
   /** HSCAN finds every buyer who was there before it began, and nobody leaves meanwhile. */
   async #read(buyersKey: string, count: number): Promise<BloomFilter> {
     const buyers = new BloomFilter(count);
-    let cursor = '0';
-    do {
-      const [next, found] = await this.#redis.hscan(buyersKey, cursor, 'COUNT', buyersPerRead);
-      for (let at = 0; at < found.length; at += 2) buyers.add(found[at] ?? '');
-      cursor = next;
-    } while (cursor !== '0');
+    for await (const words of hashParts(this.#redis, buyersKey, buyersPerRead))
+      for (let at = 0; at < words.length; at += 2) buyers.add(words[at] ?? '');
     return buyers;
   }
 

@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../../connections/connections.ts';
 import { type Pool, type RowDataPacket, select, snapshot } from '../../connections/mysql.ts';
-import { readSale, scanHash } from '../../connections/read-sale.ts';
+import { readFields, readSale, scanHash } from '../../connections/read-sale.ts';
 import { type BucketCount, type ShardKeys, stockPlaces } from '../../connections/sale-keys.ts';
 import type { Order } from '../../domain.ts';
 import { sumOfBuckets } from '../../inventory/shared/bucket-stock.ts';
@@ -406,23 +406,8 @@ async function askHashes(
   keys: readonly string[],
   fields: readonly string[],
 ): Promise<Map<string, string>> {
-  const found = await Promise.all(keys.map((key) => askHash(redis, key, fields)));
+  const found = await Promise.all(keys.map((key) => readFields(redis, key, fields)));
   return new Map(found.flatMap((each) => [...each]));
-}
-
-async function askHash(
-  redis: Redis,
-  key: string,
-  fields: readonly string[],
-): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  for (let from = 0; from < fields.length; from += pageSize) {
-    const page = fields.slice(from, from + pageSize);
-    const values = await redis.hmget(key, ...page);
-    for (const [index, value] of values.entries())
-      if (value !== null) found.set(page[index] ?? '', value);
-  }
-  return found;
 }
 
 type Fields = Readonly<Record<string, string>>;

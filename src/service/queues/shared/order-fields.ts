@@ -4,6 +4,7 @@
  */
 
 import type { ChainableCommander, Redis } from 'ioredis';
+import { pairsOf } from '../../connections/read-sale.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { isId, type Order } from '../../domain.ts';
 import type { Poison } from '../order-queue.ts';
@@ -56,8 +57,7 @@ export function fieldOf(fields: readonly string[], name: string): string | undef
 export function orderParts(fields: readonly string[]): (readonly string[])[] {
   const parts: string[][] = [];
   let names = new Set<string>();
-  for (let at = 0; at < fields.length; at += 2) {
-    const [name = '', value = ''] = fields.slice(at, at + 2);
+  for (const [name, value] of pairsOf(fields)) {
     if (parts.length === 0 || name === forms.id.name || names.has(name)) {
       parts.push([]);
       names = new Set();
