@@ -123,10 +123,7 @@ test('a purchase is followed to its end, also when its worker ends and another o
 
 test('an order that fails ends its stream with the reason', async () => {
   const { connections, order, stream } = await waiting();
-  const { saleKeys } = connections;
-  const death = { reason: 'undeliverable', deliveries: 5 } as const;
-  const stores = { pool: connections.mysql(), redis: connections.redis('admin'), saleKeys };
-  await deadLetter(stores, order, death);
+  await deadLetter(connections, order, { reason: 'undeliverable', deliveries: 5 });
   await leaveQueue(connections, [order]);
   await ends(stream, ['queued', 'failed']);
   expect(stream.text()).toContain('"reason":"undeliverable"');

@@ -233,8 +233,7 @@ export class OwnSale {
   /** As the worker does at the fifth refusal. */
   deadLetter(order: Order): Promise<void> {
     const death = { reason: 'undeliverable', deliveries: 5 } as const;
-    const { pool, redis, connections } = this;
-    return deadLetter({ pool, redis, saleKeys: connections.saleKeys }, order, death);
+    return deadLetter(this.connections, order, death);
   }
 
   /** The whole Redis. The process knows the new epoch, and nothing else any more. */

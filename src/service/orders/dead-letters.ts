@@ -34,17 +34,17 @@ const reopens = String(reopensAfterMs);
  * at any point.
  */
 export async function deadLetter(
-  stores: Stores,
+  connections: Connections,
   order: Order,
   { reason, deliveries }: Death,
 ): Promise<void> {
-  const { pool } = stores;
+  const pool = connections.mysql();
   if (reason !== 'id-belongs-to-another-order') {
     const isFailed = await insertTombstone(pool, order, reason);
     if (!isFailed) return;
   }
   const letter = [order.requestId, String(deliveries)];
-  await undoPurchase(stores, order, reason, letter);
+  await undoPurchase(connections, order, reason, letter);
 }
 
 /**
@@ -53,7 +53,7 @@ export async function deadLetter(
  * queue moves the entry to the dead letters itself.
  */
 export async function deadLetterPoison(
-  stores: Stores,
+  connections: Connections,
   { orderId: id, noted }: Poison,
 ): Promise<void> {
   if (id === undefined || !noted) return; // Nothing shows that stock was taken for it.
@@ -62,27 +62,19 @@ export async function deadLetterPoison(
   // Under another id, MySQL can never have this order: it needs no tombstone.
   if (isId(id)) {
     const order = { id, voucherId, userId: isId(userId) ? userId : nobody, requestId: '' };
-    if (!(await insertTombstone(stores.pool, order, 'malformed'))) return;
+    if (!(await insertTombstone(connections.mysql(), order, 'malformed'))) return;
   }
-  await undoPurchase(stores, { id, voucherId, userId }, '');
+  await undoPurchase(connections, { id, voucherId, userId }, '');
 }
 
 /** For an order whose failed row MySQL has, when nobody gave it back after that. */
 export async function giveBackFailed(connections: Connections, order: Order): Promise<void> {
-  const [pool, redis] = [connections.mysql(), connections.redis('admin')];
-  const { saleKeys } = connections;
   const [row] = await select<{ reason: DeadLetterReason | null }>(
-    pool,
+    connections.mysql(),
     "SELECT reason FROM orders WHERE id = ? AND status = 'failed'",
     [order.id],
   );
-  if (row) await undoPurchase({ pool, redis, saleKeys }, order, row.reason ?? '');
-}
-
-interface Stores {
-  readonly pool: Pool;
-  readonly redis: Redis;
-  readonly saleKeys: SaleKeys;
+  if (row) await undoPurchase(connections, order, row.reason ?? '');
 }
 
 /**
@@ -92,11 +84,13 @@ interface Stores {
  * @param letter what the letter also has: the request id and the number of deliveries
  */
 async function undoPurchase(
-  { pool, redis, saleKeys }: Stores,
+  connections: Connections,
   order: Omit<Order, 'requestId'>,
   reason: DeadLetterReason | '',
   letter: readonly string[] = [],
 ): Promise<void> {
+  const { saleKeys } = connections;
+  const [pool, redis] = [connections.mysql(), connections.redis('admin')];
   const { id, voucherId, userId } = order;
   // It stays this user's purchase.
   const buyer = reason === 'user-has-another-order' ? await otherOrder(pool, order) : '';

@@ -3,12 +3,10 @@
  * that fails.
  */
 
-import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Connections } from '../connections/connections.ts';
 import { isContention, isFull, isRowRefused, isStatementRefused } from '../connections/mysql.ts';
 import { destroyConnections } from '../connections/mysql-pool.ts';
-import type { SaleKeys } from '../connections/sale-keys.ts';
 import type { Order } from '../domain.ts';
 import { serviceError } from '../errors.ts';
 import { countSettled, observeBatch } from '../metrics/records.ts';
@@ -35,10 +33,9 @@ import {
 const refusalsMax = 5;
 
 interface Worker {
+  readonly connections: Connections;
   readonly records: Records;
   readonly refusals: ReturnType<typeof refusalCounts>;
-  readonly redis: Redis;
-  readonly saleKeys: SaleKeys;
   readonly log: Logger;
   readonly onFull: () => void;
 }
@@ -77,13 +74,10 @@ async function workUntil(
   signal: AbortSignal,
   hooks: Hooks,
 ): Promise<void> {
-  const { saleKeys } = connections;
-  const redis = connections.redis('admin');
   const worker = {
+    connections,
     records: { pool: connections.mysql(), vouchers: openVouchers(connections), epoch },
-    refusals: refusalCounts(redis, saleKeys),
-    redis,
-    saleKeys,
+    refusals: refusalCounts(connections.redis('admin'), connections.saleKeys),
     log,
     onFull,
   };
@@ -243,12 +237,12 @@ async function settleOne(worker: Worker, { order, attempt }: Delivery): Promise<
 }
 
 async function discard(
-  { records: { pool }, redis, saleKeys, log }: Worker,
+  { connections, log }: Worker,
   order: Order,
   deliveries: number,
   reason: DeadLetterReason,
 ): Promise<void> {
-  await deadLetter({ pool, redis, saleKeys }, order, { reason, deliveries });
+  await deadLetter(connections, order, { reason, deliveries });
   record('dead-lettered', order, { reason });
   traceDeadLetter(order, reason);
   countSettled(reason);
@@ -257,12 +251,12 @@ async function discard(
 
 /** @returns false when a store does not answer: the entry is delivered again. */
 async function discardPoison(
-  { records: { pool }, redis, saleKeys, log, onFull }: Worker,
+  { connections, log, onFull }: Worker,
   poison: Poison,
 ): Promise<boolean> {
   const { orderId, cause } = poison;
   try {
-    await deadLetterPoison({ pool, redis, saleKeys }, poison);
+    await deadLetterPoison(connections, poison);
   } catch (error) {
     if (isFull(error)) onFull();
     log.warn({ event: 'poison-not-dead-lettered', orderId, cause, error: String(error) });
