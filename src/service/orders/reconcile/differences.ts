@@ -93,25 +93,36 @@ export const inFlight = ({ inStream, inMysql }: SalePart): InStream[] =>
 export const identities = ['stock', 'buyers', 'status', 'change'] as const;
 type Identity = (typeof identities)[number];
 
-export interface Statement {
+/** A key, and the values of its sentence. */
+type Says = RowOf<typeof differenceSentences>;
+
+interface Statement {
   readonly identity: Identity;
-  /** A key, and the values of its sentence. */
-  readonly says: RowOf<typeof differenceSentences>;
+  readonly says: Says;
 }
 
-export type Difference = Statement &
+type OrderKind =
+  | 'order-lost'
+  | 'buyer-of-failed-order'
+  | 'order-without-buyer'
+  | 'buyer-of-another-order'
+  | 'order-of-another-user';
+
+/** `order`: that of another user is as Redis has it. */
+interface OrderDifference extends Statement {
+  readonly kind: OrderKind;
+  readonly order: Order;
+}
+
+export type Difference = OrderDifference | OtherDifference;
+
+type OtherDifference = Statement &
   (
     | { readonly kind: 'sale-missing' | 'stock-of-mysql' | 'change-of-mysql' }
     /** `inRedis`: the number of the last change that Redis has. */
     | { readonly kind: 'change'; readonly inRedis: number }
     /** `redisGap`: by how much stock and buyers of Redis are more than the initial stock. */
     | { readonly kind: 'stock'; readonly gap: number; readonly redisGap: number }
-    | { readonly kind: 'order-lost'; readonly order: Order }
-    | { readonly kind: 'buyer-of-failed-order'; readonly order: Order }
-    | { readonly kind: 'order-without-buyer'; readonly order: Order }
-    | { readonly kind: 'buyer-of-another-order'; readonly order: Order }
-    /** `order`: as Redis has it. */
-    | { readonly kind: 'order-of-another-user'; readonly order: Order }
     | { readonly kind: 'note-without-order'; readonly orderId: string }
     | { readonly kind: 'order-without-note'; readonly entry: InStream }
   );
@@ -213,53 +224,43 @@ function stockDifferences(sale: Sale, buyers: readonly Difference[]): Difference
 const streamOrders = ({ inStream }: SalePart): ReadonlySet<string> =>
   new Set(inStream.map(({ order }) => order.id));
 
-const orderOf = ({ voucherId }: SalePart, buyer: Buyer): Order => ({ ...buyer, voucherId });
+const ordersOfBuyers = ({ voucherId, buyers }: SalePart): Order[] =>
+  [...buyers.values()].map((buyer) => ({ ...buyer, voucherId }));
+
+const differenceOf = (
+  order: Order,
+  says: Extract<Says, readonly [OrderKind, ...unknown[]]>,
+): OrderDifference => ({ identity: 'buyers', kind: says[0], order, says });
 
 /** In no queue and not in MySQL: nobody would ever record it. */
-function lostOrders(sale: SalePart): (Difference & { readonly kind: 'order-lost' })[] {
+function lostOrders(sale: SalePart): OrderDifference[] {
   const streamed = streamOrders(sale);
-  return [...sale.buyers.values()]
+  return ordersOfBuyers(sale)
     .filter(({ id }) => !streamed.has(id) && !sale.inMysql.has(id))
-    .map((buyer) => ({
-      identity: 'buyers',
-      kind: 'order-lost',
-      order: orderOf(sale, buyer),
-      says: ['order-lost', buyer.userId, buyer.id],
-    }));
+    .map((order) => differenceOf(order, ['order-lost', order.userId, order.id]));
 }
 
 /** While it is in the stream, a worker is about to give it back. */
-function buyersOfFailedOrders(sale: SalePart): Difference[] {
+function buyersOfFailedOrders(sale: SalePart): OrderDifference[] {
   const streamed = streamOrders(sale);
-  return [...sale.buyers.values()]
+  return ordersOfBuyers(sale)
     .filter(({ id }) => sale.inMysql.get(id)?.status === 'failed' && !streamed.has(id))
-    .map((buyer) => ({
-      identity: 'buyers',
-      kind: 'buyer-of-failed-order',
-      order: orderOf(sale, buyer),
-      says: ['buyer-of-failed-order', buyer.userId, buyer.id],
-    }));
+    .map((order) => differenceOf(order, ['buyer-of-failed-order', order.userId, order.id]));
 }
 
 /** Somebody changed MySQL by hand: no process does. */
-function ordersOfAnotherUser(sale: SalePart): Difference[] {
-  return [...sale.buyers.values()].flatMap((buyer) => {
-    const found = sale.inMysql.get(buyer.id);
-    const isSame = found?.userId === buyer.userId && found.voucherId === sale.voucherId;
+function ordersOfAnotherUser(sale: SalePart): OrderDifference[] {
+  return ordersOfBuyers(sale).flatMap((order) => {
+    const { id, voucherId, userId } = order;
+    const found = sale.inMysql.get(id);
+    const isSame = found?.userId === userId && found.voucherId === voucherId;
     if (found?.status !== 'confirmed' || isSame) return [];
-    return [
-      {
-        ...identity,
-        kind: 'order-of-another-user',
-        order: orderOf(sale, buyer),
-        says: ['order-of-another-user', buyer.userId, buyer.id, found],
-      },
-    ];
+    return [differenceOf(order, ['order-of-another-user', userId, id, found])];
   });
 }
 
 /** Redis would sell to this user again, unless the user is the buyer of another order. */
-function ordersWithoutBuyer(sale: SalePart): Difference[] {
+function ordersWithoutBuyer(sale: SalePart): OrderDifference[] {
   const waiting = inFlight(sale)
     .map(({ order }) => order)
     .filter(({ id }) => !sale.inMysql.has(id));
@@ -267,32 +268,16 @@ function ordersWithoutBuyer(sale: SalePart): Difference[] {
   return [...orders.values()].flatMap((order) => withoutBuyer(sale, order));
 }
 
-function withoutBuyer({ buyers, laterBuyers }: SalePart, found: Order): Difference[] {
+function withoutBuyer({ buyers, laterBuyers }: SalePart, found: Order): OrderDifference[] {
   const { id, voucherId, userId, requestId } = found;
   const order = { id, voucherId, userId, requestId };
   const known = [buyers.get(userId)?.id, laterBuyers.get(userId)?.id];
   if (known.includes(id)) return [];
   const other = known.find((each) => each !== undefined);
-  if (other === undefined)
-    return [
-      {
-        ...identity,
-        kind: 'order-without-buyer',
-        order,
-        says: ['order-without-buyer', id, userId],
-      },
-    ];
-  return [
-    {
-      ...identity,
-      kind: 'buyer-of-another-order',
-      order,
-      says: ['buyer-of-another-order', id, userId, other],
-    },
-  ];
+  return other === undefined
+    ? [differenceOf(order, ['order-without-buyer', id, userId])]
+    : [differenceOf(order, ['buyer-of-another-order', id, userId, other])];
 }
-
-const identity = { identity: 'buyers' } as const;
 
 /** A lost order is queued again, so its note is right then. */
 function notesWithoutOrder(sale: SalePart, lost: ReadonlySet<string>): Difference[] {
