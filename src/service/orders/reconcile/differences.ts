@@ -59,7 +59,7 @@ export interface SaleTerms {
   readonly initialStock: number;
   /** As MySQL has them. */
   readonly terms: Terms;
-  /** The number of its buckets; `Sale.redis` is their sum. */
+  /** The number of its buckets; what Redis has is their sum. */
   readonly buckets?: number;
 }
 

@@ -15,7 +15,7 @@ import {
   orderDifferences,
   type Sale,
   type SalePart,
-  type Terms,
+  type SaleTerms,
 } from './differences.ts';
 import { type ReadSales, readSales } from './read-sales.ts';
 
@@ -23,18 +23,12 @@ import { type ReadSales, readSales } from './read-sales.ts';
 const betweenReadingsMs = 300;
 const readingsMax = 6;
 
-export interface ReconciledVoucher {
-  readonly voucherId: string;
-  readonly initialStock: number;
-  /** As MySQL has them. */
-  readonly terms: Terms;
+export interface ReconciledVoucher extends SaleTerms {
   /** Null when Redis does not have the sale. */
   readonly stock: number | null;
   readonly inFlight: number;
   readonly recorded: number;
   readonly buyers: number;
-  /** The number of its buckets. */
-  readonly buckets?: number;
   /** While purchases are made, the numbers are of slightly different moments. */
   readonly isMoving: boolean;
   readonly differences: readonly Difference[];

@@ -13,7 +13,7 @@ import { serviceError } from '../../errors.ts';
 import type { repairSentences } from '../../operate/sentences.ts';
 import { correctBucketStock, finishTransfers } from '../bucket-stock.ts';
 import { giveBackFailed } from '../dead-letters.ts';
-import type { Difference, InStream, Terms } from './differences.ts';
+import type { Difference, InStream, SaleTerms } from './differences.ts';
 import { compare, type ReconciledVoucher, type Reconciliation } from './reconcile.ts';
 
 const restoreBuyers = loadScript('sale/restore-buyers');
@@ -57,7 +57,7 @@ export async function repair(connections: Connections, voucherId?: string): Prom
 /** Of the transfers between buckets that a process left half-way. @throws DATA_CHANGED */
 async function transfersFinished(
   connections: Connections,
-  { voucherId, buckets }: Repairable,
+  { voucherId, buckets }: SaleTerms,
   epoch: string,
 ): Promise<RepairStep[]> {
   if (buckets === undefined) return [];
@@ -66,30 +66,20 @@ async function transfersFinished(
   return [{ voucherId, says: ['transfers-finished', finished] }];
 }
 
-/** Of one voucher. */
-export interface RepairPlace {
+/** Of one voucher. The initial stock belongs to the change of its terms. */
+export interface RepairPlace extends SaleTerms {
   readonly connections: Connections;
   readonly shardOf: (userId: string) => ShardKeys;
-  readonly buckets: number | undefined;
-  readonly voucherId: string;
-  readonly initialStock: number;
-  /** As MySQL has them, with the change that the initial stock belongs to. */
-  readonly terms: Terms;
   /** Redis writes only while it has this epoch. */
   readonly epoch: string;
 }
 
-type Repairable = Pick<ReconciledVoucher, 'voucherId' | 'initialStock' | 'terms' | 'buckets'>;
-
-export function repairPlace(
-  connections: Connections,
-  { voucherId, initialStock, terms, buckets }: Repairable,
-  epoch: string,
-): RepairPlace {
+export function repairPlace(connections: Connections, sale: SaleTerms, epoch: string): RepairPlace {
   const { of, bucketOf } = connections.saleKeys;
+  const { voucherId, buckets } = sale;
   const shardOf = (userId: string) =>
     buckets === undefined ? of(voucherId) : bucketOf(voucherId, userId, buckets);
-  return { connections, shardOf, buckets, voucherId, initialStock, terms, epoch };
+  return { ...sale, connections, shardOf, epoch };
 }
 
 export async function repairVoucher(
