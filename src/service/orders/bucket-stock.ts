@@ -23,16 +23,28 @@ const adjustBucket = loadScript('buckets/adjust');
 /** Much longer than a change takes. */
 const holdMs = 3_000;
 
-export interface BucketStockChange {
+/** A voucher, and the epoch in which it is changed. */
+export interface VoucherInEpoch {
   readonly connections: Connections;
   readonly epoch: string;
   readonly voucherId: string;
+}
+
+interface SplitVoucher extends VoucherInEpoch {
   readonly buckets: BucketCount;
+}
+
+export interface BucketStockChange extends SplitVoucher {
   /** Its number, when it was begun, and the number of the last one that MySQL has settled. */
   readonly change: { readonly number: string; readonly begunMs: string; readonly before: string };
   /** With the units that are sold. */
   readonly stock: number;
   readonly stockBefore: number;
+}
+
+/** `hold` is the name under which this process holds the buckets. */
+interface HeldChange extends BucketStockChange {
+  readonly hold: string;
 }
 
 interface HeldBucket {
@@ -53,40 +65,40 @@ export type BucketStockResult =
   | { readonly sold: number | null };
 
 /** @throws DATA_CHANGED, HOLD_LOST, REDIS_LOST_SALE */
-export async function changeBucketStock(asked: BucketStockChange): Promise<BucketStockResult> {
-  const hold = randomUUID();
+export async function changeBucketStock(change: BucketStockChange): Promise<BucketStockResult> {
+  const asked = { ...change, hold: randomUUID() };
   try {
-    return await changeHeld(asked, hold);
+    return await changeHeld(asked);
   } catch (error) {
-    await releaseAll(asked, hold);
+    await releaseAll(asked);
     throw error;
   }
 }
 
 /** Or the holds end by themselves. */
-async function releaseAll(asked: BucketStockChange, hold: string): Promise<void> {
-  const release = (place: ShardKeys) => adjust(asked, place, hold, { units: 0, isLast: true });
+async function releaseAll(asked: HeldChange): Promise<void> {
+  const release = (place: ShardKeys) => adjust(asked, place, { units: 0, isLast: true });
   await Promise.allSettled(placesOf(asked).map(release));
 }
 
-async function later(asked: BucketStockChange, hold: string): Promise<BucketStockResult> {
-  await releaseAll(asked, hold);
+async function later(asked: HeldChange): Promise<BucketStockResult> {
+  await releaseAll(asked);
   return { sold: null };
 }
 
-async function changeHeld(asked: BucketStockChange, hold: string): Promise<BucketStockResult> {
-  if (!(await askAll(asked, hold, String(holdMs)))) return later(asked, hold);
+async function changeHeld(asked: HeldChange): Promise<BucketStockResult> {
+  if (!(await askAll(asked, String(holdMs)))) return later(asked);
   await finishTransfers(asked); // Afterwards, no units are on their way.
-  const held = await askAll(asked, hold, '');
-  if (!held) return later(asked, hold);
+  const held = await askAll(asked, '');
+  if (!held) return later(asked);
   const sold = sum(held.map((bucket) => bucket.sold));
   const left = sum(held.map((bucket) => bucket.stock));
   const earlier = held.find(({ refused }) => refused !== null)?.refused ?? null;
   const refused = earlier ?? (asked.stock < sold ? sold : null);
   const wanted = refused === null ? asked.stock : asked.stockBefore;
   const parts = partsOf(wanted - sold - left, held);
-  await adjustAll(asked, hold, parts, { isLast: refused !== null, refused });
-  return refused === null ? { hold } : { sold: refused };
+  await adjustAll(asked, parts, { isLast: refused !== null, refused });
+  return refused === null ? { hold: asked.hold } : { sold: refused };
 }
 
 /**
@@ -95,29 +107,29 @@ async function changeHeld(asked: BucketStockChange, hold: string): Promise<Bucke
  * @throws DATA_CHANGED, REDIS_LOST_SALE
  */
 export async function correctBucketStock(
-  asked: BucketStockChange,
+  change: BucketStockChange,
   mayRaise: boolean,
 ): Promise<boolean> {
-  const hold = randomUUID();
+  const asked = { ...change, hold: randomUUID() };
   try {
-    if (!(await askAll(asked, hold, String(holdMs)))) return false;
+    if (!(await askAll(asked, String(holdMs)))) return false;
     await finishTransfers(asked);
-    const held = (await askAll(asked, hold, '')) ?? [];
+    const held = (await askAll(asked, '')) ?? [];
     const more = asked.stock - sum(held.map(({ stock, sold }) => stock + sold));
     const parts = partsOf(more < 0 || mayRaise ? more : 0, held);
-    await adjustAll(asked, hold, parts, { isLast: true, refused: null });
+    await adjustAll(asked, parts, { isLast: true, refused: null });
     return parts.some((units) => units !== 0);
   } catch (error) {
     if (isServiceError(error, 'HOLD_LOST')) return false; // An operator changes the stock: it is seen again.
     throw error;
   } finally {
-    await releaseAll(asked, hold);
+    await releaseAll(asked);
   }
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
 
-const placesOf = ({ connections, voucherId, buckets }: BucketStockChange) =>
+const placesOf = ({ connections, voucherId, buckets }: SplitVoucher) =>
   connections.saleKeys.bucketsOf(voucherId, buckets);
 
 /**
@@ -143,12 +155,8 @@ function partsOf(more: number, held: readonly HeldBucket[]): number[] {
  * Holds all buckets for `forMs`, or checks whether they are held.
  * @returns null when a later change is applied.
  */
-async function askAll(
-  asked: BucketStockChange,
-  hold: string,
-  forMs: string,
-): Promise<HeldBucket[] | null> {
-  const { connections, epoch, voucherId, change } = asked;
+async function askAll(asked: HeldChange, forMs: string): Promise<HeldBucket[] | null> {
+  const { connections, epoch, voucherId, change, hold } = asked;
   const { number, begunMs, before } = change;
   const held: HeldBucket[] = [];
   for (const place of placesOf(asked)) {
@@ -164,7 +172,8 @@ async function askAll(
   return held;
 }
 
-function problemOf(word: unknown, { epoch, voucherId }: BucketStockChange): Error {
+/** Of a script that needs its hold. */
+export function problemOf(word: unknown, { epoch, voucherId }: VoucherInEpoch): Error {
   if (word === 'not-held') return serviceError('HOLD_LOST', voucherId);
   return word === 'unknown-voucher'
     ? serviceError('REDIS_LOST_SALE', voucherId)
@@ -175,12 +184,8 @@ function problemOf(word: unknown, { epoch, voucherId }: BucketStockChange): Erro
  * Those that were begun before, also by a process that has ended.
  * @returns how many. @throws DATA_CHANGED
  */
-export function finishTransfers({
-  connections,
-  epoch,
-  voucherId,
-  buckets,
-}: Pick<BucketStockChange, 'connections' | 'epoch' | 'voucherId' | 'buckets'>): Promise<number> {
+export function finishTransfers(voucher: SplitVoucher): Promise<number> {
+  const { connections, epoch, voucherId, buckets } = voucher;
   const { saleKeys } = connections;
   const transfers = new BucketTransfers(connections.redis('admin'), saleKeys, oneEpoch(epoch));
   return transfers.finishAll(voucherId, buckets).catch((error: unknown) => {
@@ -196,24 +201,22 @@ interface Adjustment {
 }
 
 async function adjustAll(
-  asked: BucketStockChange,
-  hold: string,
+  asked: HeldChange,
   parts: readonly number[],
   rest: Omit<Adjustment, 'units'>,
 ): Promise<void> {
   for (const [index, place] of placesOf(asked).entries()) {
-    await adjust(asked, place, hold, { ...rest, units: parts[index] ?? 0 });
+    await adjust(asked, place, { ...rest, units: parts[index] ?? 0 });
     await checkpoint('bucket-adjusted');
   }
 }
 
 async function adjust(
-  asked: BucketStockChange,
+  asked: HeldChange,
   place: ShardKeys,
-  hold: string,
   { units, isLast, refused = null }: Adjustment,
 ): Promise<void> {
-  const { connections, epoch, voucherId, change } = asked;
+  const { connections, epoch, voucherId, change, hold } = asked;
   const keys = [place.voucher(voucherId), place.epoch];
   const args = [epoch, hold, String(units), String(reopensAfterMs), isLast ? '1' : ''];
   const decision = [String(refused ?? ''), change.number, change.begunMs];

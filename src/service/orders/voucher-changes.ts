@@ -25,7 +25,7 @@ import { isServiceError, serviceError } from '../errors.ts';
 import { confirmWrites } from '../inventory/shared/replica-acknowledgement.ts';
 import { finalRungs, isFinalRung, rungNamed } from '../ladder/rungs.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
-import { changeBucketStock } from './bucket-stock.ts';
+import { changeBucketStock, problemOf, type VoucherInEpoch } from './bucket-stock.ts';
 import {
   type BegunChange,
   begunChange,
@@ -163,13 +163,6 @@ interface Which {
   readonly ageMsMin?: number;
 }
 
-/** A voucher, and the epoch in which it is changed. */
-interface VoucherInEpoch {
-  readonly connections: Connections;
-  readonly epoch: string;
-  readonly voucherId: string;
-}
-
 /** @returns the number of the change. */
 function begin(
   at: VoucherInEpoch,
@@ -243,14 +236,12 @@ type ChangeResult =
  *   rebuild of Redis.
  */
 async function apply(at: VoucherInEpoch, begun: BegunChange): Promise<ChangeResult> {
-  const { connections, epoch, voucherId } = at;
+  const { connections, voucherId } = at;
   const { rung, buckets, stock, stockBefore } = begun;
   const places = stockPlaces(connections.saleKeys, voucherId, rungNamed(rung), buckets);
   const isSplit = rungNamed(rung).buckets === true && stock !== stockBefore;
   const wanted = { stock, stockBefore, change: asLastChange(begun) };
-  const held = isSplit
-    ? await changeBucketStock({ connections, epoch, voucherId, buckets, ...wanted })
-    : { hold: '' };
+  const held = isSplit ? await changeBucketStock({ ...at, buckets, ...wanted }) : { hold: '' };
   const newStock = isSplit || stock === stockBefore ? '' : String(stock);
   const applied =
     held.sold === undefined
@@ -262,12 +253,13 @@ async function apply(at: VoucherInEpoch, begun: BegunChange): Promise<ChangeResu
 }
 
 async function applyIn(
-  { connections, epoch, voucherId }: VoucherInEpoch,
+  at: VoucherInEpoch,
   places: readonly ShardKeys[],
   begun: BegunChange,
   newStock: string,
   hold: string,
 ): Promise<ChangeResult> {
+  const { connections, epoch, voucherId } = at;
   const { beginTime, endTime, paused } = begun;
   const { number, begunMs, before } = asLastChange(begun);
   let endMs = endTime === null ? 'now' : String(endTime.getTime());
@@ -279,9 +271,7 @@ async function applyIn(
     const [word, value] = answer as [string, string];
     if (word === 'below-sold') return { sold: Number(value) };
     if (word === 'later-change') return { sold: null };
-    if (word === 'unknown-voucher') throw serviceError('REDIS_LOST_SALE', voucherId);
-    if (word === 'not-held') throw serviceError('HOLD_LOST', voucherId);
-    if (word !== 'changed') throw serviceError('DATA_CHANGED', epoch);
+    if (word !== 'changed') throw problemOf(word, at);
     endMs = value; // Every bucket ends when the first one does.
   }
   const keptUntilMs = Number(endMs) + keptAfterEndMs;
