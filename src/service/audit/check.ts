@@ -14,6 +14,13 @@ export interface Case {
   readonly orders?: readonly string[];
 }
 
+/** One that is as bad as any other of its kind. */
+export const caseOf = (evidence: Evidence, ...orders: readonly string[]): Case => ({
+  evidence,
+  severity: 1,
+  orders,
+});
+
 /** Facts that neither prove the promise nor a violation: the verdict is `unknown`. */
 export interface UndecidedFinding {
   readonly undecided: Evidence;

@@ -2,7 +2,7 @@
  * Every accepted attempt has its order in MySQL: confirmed; or failed, and its user has another one
  * or an operator replayed it. A `stock-short` order is lost: Redis sold more than there was.
  */
-import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
+import { type Case, type Check, caseOf, needsAttempts, outcomes } from '../check.ts';
 import { confirmed, type Facts, firstOrderOf, type OrderRow } from '../facts.ts';
 import type { Evidence } from '../sentences.ts';
 
@@ -24,7 +24,7 @@ export const noLostOrders: Check = {
       const evidence: Evidence = row
         ? ['accepted-order-failed', orderId, userId, requestId, row.reason]
         : ['accepted-order-missing', orderId, userId, requestId];
-      cases.push({ evidence, severity: 1, orders: [orderId] });
+      cases.push(caseOf(evidence, orderId));
     }
     const isEarly = cases.length === 0 && isQueued;
     return isEarly ? { undecided: ['accepted-orders-queued'] } : cases;

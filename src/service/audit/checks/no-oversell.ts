@@ -3,7 +3,7 @@
  * the rung has a row per unit, each sold unit has its order, and each order its unit.
  */
 import type { HistoryEvent } from '../../trace/history.ts';
-import { type Case, type Check, never } from '../check.ts';
+import { type Case, type Check, caseOf, never } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 
 export const noOversell: Check = {
@@ -38,14 +38,11 @@ function unitsWithoutOrder(facts: Facts): Case[] {
   if (!unitOrders) return [];
   const ids = new Set(confirmed(facts).map(({ id }) => id));
   const sold = new Set(unitOrders);
-  const caseOf = (key: 'unit-without-order' | 'order-without-unit', id: string): Case => ({
-    evidence: [key, id],
-    severity: 1,
-    orders: [id],
-  });
+  const unitsLeft = unitOrders.filter((id) => !ids.has(id));
+  const ordersLeft = [...ids].filter((id) => !sold.has(id));
   return [
-    ...unitOrders.filter((id) => !ids.has(id)).map((id) => caseOf('unit-without-order', id)),
-    ...[...ids].filter((id) => !sold.has(id)).map((id) => caseOf('order-without-unit', id)),
+    ...unitsLeft.map((id) => caseOf(['unit-without-order', id], id)),
+    ...ordersLeft.map((id) => caseOf(['order-without-unit', id], id)),
   ];
 }
 

@@ -2,7 +2,7 @@
  * No order without an attempt that was accepted, or whose outcome is unknown. The order of a replay
  * has the attempt of the order that failed.
  */
-import { type Check, needsAttempts, outcomes } from '../check.ts';
+import { type Check, caseOf, needsAttempts, outcomes } from '../check.ts';
 import { firstOrderOf } from '../facts.ts';
 
 export const noPhantomOrders: Check = {
@@ -24,11 +24,7 @@ export const noPhantomOrders: Check = {
     };
     return mysql.orders
       .filter(({ id, userId }) => !accepted.has(firstOf(id)) && !isExplained(userId))
-      .map(({ id, userId }) => ({
-        evidence: ['order-without-attempt', id, userId],
-        severity: 1,
-        orders: [id],
-      }));
+      .map(({ id, userId }) => caseOf(['order-without-attempt', id, userId], id));
   },
   evidence: outcomes,
 };

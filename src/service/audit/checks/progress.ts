@@ -6,7 +6,7 @@
  */
 
 import type { HistoryEvent } from '../../trace/history.ts';
-import type { Case, Check, UndecidedFinding } from '../check.ts';
+import { type Case, type Check, caseOf, type UndecidedFinding } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 import { sectionsOf } from '../sections.ts';
 import type { Evidence } from '../sentences.ts';
@@ -50,9 +50,7 @@ function unnoticed({ history = [] }: Facts): Case[] {
       answer.event === 'denied'
         ? ['busy-beside-unused-lock', answer.userId]
         : ['granted-late', answer.userId, Math.round(freeMs)];
-    return [
-      { evidence, severity: 1, orders: [...blamed(answer, history, sections), answer.orderId] },
-    ];
+    return [caseOf(evidence, ...blamed(answer, history, sections), answer.orderId)];
   });
 }
 

@@ -2,7 +2,7 @@
  * After the drain, Redis and MySQL agree: the same stock, the same buyers, and each buyer's order.
  */
 
-import { type Case, type Check, outcomes } from '../check.ts';
+import { type Case, type Check, caseOf, outcomes } from '../check.ts';
 import { confirmed, type Facts } from '../facts.ts';
 
 export const redisMatchesMysql: Check = {
@@ -38,8 +38,7 @@ function buyersWithoutOrder(facts: Facts): Case[] {
   return Object.entries(facts.redis?.buyers ?? {}).flatMap(([userId, id]) => {
     const ids = (byUser.get(userId) ?? []).map((order) => order.id);
     if (ids.includes(id)) return [];
-    const orders = [id, ...ids];
-    return [{ evidence: ['buyer-without-order', userId, id, ids], severity: 1, orders }];
+    return [caseOf(['buyer-without-order', userId, id, ids], id, ...ids)];
   });
 }
 
@@ -48,9 +47,5 @@ function ordersWithoutBuyer(facts: Facts): Case[] {
   if (!buyers) return [];
   return confirmed(facts)
     .filter(({ userId }) => buyers[userId] === undefined)
-    .map(({ id, userId }) => ({
-      evidence: ['order-without-buyer', id, userId],
-      severity: 1,
-      orders: [id],
-    }));
+    .map(({ id, userId }) => caseOf(['order-without-buyer', id, userId], id));
 }

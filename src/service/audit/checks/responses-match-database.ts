@@ -5,7 +5,7 @@
  */
 import { reopensAfterMs } from '../../domain.ts';
 import type { HistoryEvent } from '../../trace/history.ts';
-import { type Case, type Check, needsAttempts, outcomes } from '../check.ts';
+import { type Case, type Check, caseOf, needsAttempts, outcomes } from '../check.ts';
 import type { Attempt, Facts, OrderRow } from '../facts.ts';
 
 export const responsesMatchDatabase: Check = {
@@ -52,11 +52,10 @@ function wrongOwner({ attempts = [], mysql, redis }: Facts): Case[] {
   return attempts.filter(isWrong).map((attempt) => {
     const { userId, orderId, outcome, reason } = attempt;
     const owner = owners.get(orderId ?? '') ?? null;
-    return {
-      evidence: ['answered-with-foreign-order', userId, reason ?? outcome, orderId, owner],
-      severity: 1,
-      orders: ordersOf(attempt),
-    };
+    return caseOf(
+      ['answered-with-foreign-order', userId, reason ?? outcome, orderId, owner],
+      ...ordersOf(attempt),
+    );
   });
 }
 
@@ -123,11 +122,9 @@ function orderedTooEarly({ attempts = [] }: Facts): Case[] {
   return attempts
     .filter(({ reason }) => reason === 'already-ordered')
     .filter((attempt) => answeredAt(attempt) < (orderedAt.get(attempt.orderId ?? '') ?? 0n))
-    .map((attempt) => ({
-      evidence: ['already-ordered-too-early', attempt.userId, attempt.orderId],
-      severity: 1,
-      orders: ordersOf(attempt),
-    }));
+    .map((attempt) =>
+      caseOf(['already-ordered-too-early', attempt.userId, attempt.orderId], ...ordersOf(attempt)),
+    );
 }
 
 /** After "sold out" nothing is sold, unless stock was added or a failed order gave its own back. */
@@ -141,11 +138,9 @@ function soldAfterSoldOut({ attempts = [], mysql, stocks = [] }: Facts): Case[] 
   const isLater = ({ requestId }: Attempt) => (takenAt.get(requestId) ?? 0n) > first;
   return attempts
     .filter((attempt) => attempt.outcome === 'accepted' && isLater(attempt))
-    .map((attempt) => ({
-      evidence: ['sold-after-sold-out', attempt.orderId, attempt.userId],
-      severity: 1,
-      orders: ordersOf(attempt),
-    }));
+    .map((attempt) =>
+      caseOf(['sold-after-sold-out', attempt.orderId, attempt.userId], ...ordersOf(attempt)),
+    );
 }
 
 /**
@@ -165,11 +160,10 @@ function historyDisagrees({ attempts = [], history = [] }: Facts): Case[] {
     const last = own.at(-1);
     const inHistory = last ? { outcome: String(last.event), orderId: last.orderId } : null;
     return [
-      {
-        evidence: ['history-says-another-outcome', attempt.requestId, answerOf(attempt), inHistory],
-        severity: 1,
-        orders: all.slice(-1).map(({ orderId }) => orderId),
-      },
+      caseOf(
+        ['history-says-another-outcome', attempt.requestId, answerOf(attempt), inHistory],
+        ...all.slice(-1).map(({ orderId }) => orderId),
+      ),
     ];
   });
 }
