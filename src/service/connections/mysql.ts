@@ -10,7 +10,7 @@ export type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ';
 export type Value = string | number | boolean | Date | null;
-type Queryable = Pool | PoolConnection;
+export type Queryable = Pool | PoolConnection;
 
 export async function select<Row>(
   db: Queryable,

@@ -13,6 +13,7 @@ import {
   change,
   type Pool,
   type PoolConnection,
+  type Queryable,
   select,
   transaction,
 } from '../connections/mysql.ts';
@@ -65,7 +66,7 @@ const sale =
  * sale that was passed may have rolled back.
  */
 async function lockUnit(
-  db: Pool | PoolConnection,
+  db: Queryable,
   { id }: Voucher,
   passed: LRUCache<string, number>,
 ): Promise<number | undefined> {
@@ -77,7 +78,7 @@ async function lockUnit(
 }
 
 async function lockFree(
-  db: Pool | PoolConnection,
+  db: Queryable,
   voucherId: string,
   key: 'PRIMARY' | 'one_unit_per_order',
   behind: number,
@@ -95,12 +96,12 @@ async function lockFree(
  * A unit that another sale has locked is not sold yet: that sale may roll back. Only COMMIT makes
  * it sold.
  */
-async function noUnitFree(db: Pool | PoolConnection, { id }: Voucher): Promise<Outcome> {
+async function noUnitFree(db: Queryable, { id }: Voucher): Promise<Outcome> {
   return refused((await unsold(db, id)) === 0 ? 'sold-out' : 'conflict');
 }
 
 /** As of the last COMMIT: a unit that is being sold is counted. */
-async function unsold(db: Pool | PoolConnection, voucherId: string): Promise<number> {
+async function unsold(db: Queryable, voucherId: string): Promise<number> {
   const [row] = await select<{ unsold: number }>(
     db,
     'SELECT COUNT(*) AS unsold FROM voucher_units WHERE voucher_id = ? AND order_id IS NULL',

@@ -1,11 +1,5 @@
 /** The journal of the changes of operators: MySQL has who changed a voucher, and how. */
-import {
-  change,
-  type Pool,
-  type PoolConnection,
-  select,
-  type Value,
-} from '../connections/mysql.ts';
+import { change, type Queryable, select, type Value } from '../connections/mysql.ts';
 import type { BucketCount } from '../connections/sale-keys.ts';
 
 /** An entry of the journal. Its values are those after the change. */
@@ -35,7 +29,6 @@ export interface BegunChange extends VoucherChange {
   readonly before: number | null;
 }
 
-type Db = Pool | PoolConnection;
 type Row<Change extends VoucherChange> = Omit<Change, 'paused'> & { readonly paused: number };
 
 /** Of the journal in one answer. */
@@ -46,7 +39,11 @@ const columns = `c.number, CAST(c.operator_id AS CHAR) AS operatorId, c.state, c
   c.paused, c.sold, c.begun_at AS begunAt, c.settled_at AS settledAt`;
 
 /** A page of the journal of a voucher: the changes after this number, in their order. */
-export async function changesOf(db: Db, voucherId: string, after = 0): Promise<VoucherChange[]> {
+export async function changesOf(
+  db: Queryable,
+  voucherId: string,
+  after = 0,
+): Promise<VoucherChange[]> {
   const rows = await select<Row<VoucherChange>>(
     db,
     `SELECT ${columns} FROM voucher_changes c
@@ -57,7 +54,7 @@ export async function changesOf(db: Db, voucherId: string, after = 0): Promise<V
 }
 
 export async function changeNumbered(
-  db: Db,
+  db: Queryable,
   voucherId: string,
   number: number,
 ): Promise<VoucherChange | undefined> {
@@ -66,7 +63,10 @@ export async function changeNumbered(
 }
 
 /** One change of a voucher is begun at a time. */
-export async function begunChange(db: Db, voucherId: string): Promise<BegunChange | undefined> {
+export async function begunChange(
+  db: Queryable,
+  voucherId: string,
+): Promise<BegunChange | undefined> {
   const [row] = await select<Row<BegunChange>>(
     db,
     `SELECT ${columns}, v.rung, b.buckets, st.change_number AS \`before\`
@@ -83,7 +83,7 @@ export async function begunChange(db: Db, voucherId: string): Promise<BegunChang
 export const allBegunChanges = "FROM voucher_changes WHERE state = 'begun' AND begun_at <=";
 
 /** The vouchers with a change that was begun at least `ageMsMin` ago. */
-export async function vouchersBegun(db: Db, ageMsMin: number): Promise<string[]> {
+export async function vouchersBegun(db: Queryable, ageMsMin: number): Promise<string[]> {
   const rows = await select<{ id: string }>(
     db,
     `SELECT CAST(voucher_id AS CHAR) AS id
@@ -94,7 +94,7 @@ export async function vouchersBegun(db: Db, ageMsMin: number): Promise<string[]>
 }
 
 export async function insertBegun(
-  db: Db,
+  db: Queryable,
   voucherId: string,
   {
     number,
@@ -118,7 +118,7 @@ export async function insertBegun(
 
 /** Both stores have this change now, or have refused it. */
 export async function recordLast(
-  db: Db,
+  db: Queryable,
   voucherId: string,
   number: number,
   paused: boolean,
@@ -131,7 +131,7 @@ export async function recordLast(
 }
 
 export async function markSettled(
-  db: Db,
+  db: Queryable,
   voucherId: string,
   { number, state, endTime, sold }: Pick<VoucherChange, 'number' | 'state' | 'endTime' | 'sold'>,
 ): Promise<void> {

@@ -6,7 +6,7 @@ import {
   isContention,
   isDuplicateKey,
   type Pool,
-  type PoolConnection,
+  type Queryable,
   select,
   transaction,
 } from '../../connections/mysql.ts';
@@ -20,7 +20,7 @@ import type { Inventory } from '../inventory.ts';
 
 /** The statements of one inventory. `'sold'` is committed, a refusal is rolled back. */
 export type Sale = (
-  db: Pool | PoolConnection,
+  db: Queryable,
   order: Order,
   voucher: Voucher,
   lease: Lease,
@@ -29,7 +29,7 @@ export type Sale = (
 /** Runs the statements of a sale in one transaction, or without one. */
 export type Run = (
   pool: Pool,
-  statements: (db: Pool | PoolConnection) => Promise<void>,
+  statements: (db: Queryable) => Promise<void>,
   order: Order,
   lease: Lease,
 ) => Promise<void>;
@@ -42,7 +42,7 @@ export function sqlInventory(pool: Pool, sale: Sale, run: Run = inTransaction): 
     prepare: async () => {}, // The stock row is inserted together with the voucher.
     sell: (order, voucher, lease) =>
       untilNoConflict(voucher.lab?.retries ?? 0, () => {
-        const statements = (db: Pool | PoolConnection) => sellOne(db, sale, order, voucher, lease);
+        const statements = (db: Queryable) => sellOne(db, sale, order, voucher, lease);
         return outcomeOf(() => run(pool, statements, order, lease), pool, order);
       }),
     remaining: ({ id }) => stockLeft(pool, id),
@@ -68,7 +68,7 @@ class Refusal extends Error {
 }
 
 async function sellOne(
-  db: Pool | PoolConnection,
+  db: Queryable,
   sale: Sale,
   order: Order,
   voucher: Voucher,
@@ -136,10 +136,7 @@ async function refusedByRails(pool: Pool, order: Order, error: unknown): Promise
 }
 
 /** The id of the user's order for this voucher, if there is one. */
-export async function orderOf(
-  db: Pool | PoolConnection,
-  order: Order,
-): Promise<string | undefined> {
+export async function orderOf(db: Queryable, order: Order): Promise<string | undefined> {
   const [row] = await select<{ id: string }>(
     db,
     'SELECT CAST(id AS CHAR) AS id FROM orders ' +
@@ -149,11 +146,7 @@ export async function orderOf(
   return row?.id;
 }
 
-export async function insertOrder(
-  db: Pool | PoolConnection,
-  order: Order,
-  voucher: Voucher,
-): Promise<void> {
+export async function insertOrder(db: Queryable, order: Order, voucher: Voucher): Promise<void> {
   await change(
     db,
     'INSERT INTO orders (id, voucher_id, user_id, request_id, one_per_user) VALUES (?, ?, ?, ?, ?)',
