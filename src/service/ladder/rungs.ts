@@ -95,28 +95,11 @@ const consumed = (c: Connections, role: 'consumer' | 'subscriber' = 'consumer') 
   newConsumer: () => c.newRedis(role),
 });
 const claimed = (c: Connections) => ({ ...consumed(c), claimIdleMs: c.config.CLAIM_IDLE_MS });
-const memory = (c: Connections) => memoryQueue({ ...batches(c), limit: c.config.QUEUE_LIMIT });
-const list = (c: Connections) => redisListQueue(c.redis('admin'), c.saleKeys, consumed(c));
-const reliableList = (c: Connections) =>
-  redisReliableListQueue(c.redis('admin'), c.saleKeys, claimed(c));
-const pubsub = (c: Connections) =>
-  redisPubsubQueue(c.redis('admin'), c.saleKeys, consumed(c, 'subscriber'));
-const streamFromNew = (c: Connections) =>
-  redisStreamQueue(c.redis('admin'), c.saleKeys, { ...consumed(c), from: 'new' });
-const streamFromLastId = (c: Connections) =>
-  redisStreamQueue(c.redis('admin'), c.saleKeys, { ...consumed(c), from: 'last-id' });
 const streamGroup = (c: Connections) =>
   redisStreamGroupQueue(c.redis('admin'), c.saleKeys, claimed(c));
-const rabbit = (c: Connections) =>
-  rabbitmqQueue(c.rabbitmq(), {
-    ...batches(c),
-    limit: c.config.QUEUE_LIMIT,
-    answerMs: c.config.PURCHASE_ANSWER_MS,
-  });
 const claimQueued = (c: Connections, { queue }: InventoryParts) =>
   claimThenQueue(c.redis('purchase'), c.saleKeys, queue);
 
-const mutex = () => processMutex();
 const lockInside = (c: Connections, parts: InventoryParts) =>
   lockInsideTransaction(c.mysql(), parts);
 const atomic = (c: Connections) => redisAtomicLock(c.redis('lock'), timedLock(c));
@@ -330,7 +313,7 @@ export const ladder = {
   'mutex-fresh-key': rung({
     chapter: 2,
     ...oneInstance,
-    lock: () => mutexFreshKey(),
+    lock: mutexFreshKey,
     breaks: [
       {
         under: 'two-requests-at-once',
@@ -343,7 +326,7 @@ export const ladder = {
   'mutex-on-transaction': rung({
     chapter: 2,
     ...oneInstance,
-    lock: mutex,
+    lock: processMutex,
     lockOf: 'mutex-per-user',
     lockInside: true,
     scope: 'method',
@@ -354,7 +337,7 @@ export const ladder = {
   'mutex-inside-transaction': rung({
     chapter: 2,
     ...oneInstance,
-    lock: mutex,
+    lock: processMutex,
     lockOf: 'mutex-per-user',
     lockInside: true,
     inventory: lockInside,
@@ -364,7 +347,7 @@ export const ladder = {
   'mutex-bypassed-transaction': rung({
     chapter: 2,
     ...oneInstance,
-    lock: mutex,
+    lock: processMutex,
     lockOf: 'mutex-per-user',
     inventory: (c) => bypassedTransaction(c.mysql()),
     breaks: [
@@ -377,7 +360,7 @@ export const ladder = {
   'mutex-per-method': rung({
     chapter: 2,
     ...oneInstance,
-    lock: mutex,
+    lock: processMutex,
     lockOf: 'mutex-per-user',
     scope: 'method',
     breaks: [...perProcess, waitsForItself, neverReleased],
@@ -385,7 +368,7 @@ export const ladder = {
   'mutex-per-user': rung({
     chapter: 2,
     ...oneInstance,
-    lock: mutex,
+    lock: processMutex,
     breaks: [...perProcess, waitsForItself, neverReleased],
   }),
   'redis-no-expiry': rung({
@@ -580,7 +563,7 @@ export const ladder = {
   }),
   memory: rung({
     ...queued,
-    queue: memory,
+    queue: (c) => memoryQueue({ ...batches(c), limit: c.config.QUEUE_LIMIT }),
     queueInProcess: true,
     breaks: [
       notPublished,
@@ -590,17 +573,17 @@ export const ladder = {
   }),
   'redis-list': rung({
     ...queued,
-    queue: list,
+    queue: (c) => redisListQueue(c.redis('admin'), c.saleKeys, consumed(c)),
     breaks: [notPublished, ...losesOrder('worker-dies', 'popped-and-lost')],
   }),
   'redis-list-reliable': rung({
     ...queued,
-    queue: reliableList,
+    queue: (c) => redisReliableListQueue(c.redis('admin'), c.saleKeys, claimed(c)),
     breaks: [notPublished],
   }),
   'redis-pubsub': rung({
     ...queued,
-    queue: pubsub,
+    queue: (c) => redisPubsubQueue(c.redis('admin'), c.saleKeys, consumed(c, 'subscriber')),
     breaks: [
       notPublished,
       ...losesOrder('worker-dies', 'heard-and-lost'),
@@ -610,7 +593,7 @@ export const ladder = {
   }),
   'redis-stream': rung({
     ...queued,
-    queue: streamFromNew,
+    queue: (c) => redisStreamQueue(c.redis('admin'), c.saleKeys, { ...consumed(c), from: 'new' }),
     breaks: [
       notPublished,
       ...losesOrder('worker-dies', 'read-and-lost'),
@@ -619,7 +602,8 @@ export const ladder = {
   }),
   'redis-stream-last-id': rung({
     ...queued,
-    queue: streamFromLastId,
+    queue: (c) =>
+      redisStreamQueue(c.redis('admin'), c.saleKeys, { ...consumed(c), from: 'last-id' }),
     breaks: [notPublished],
   }),
   'redis-stream-group': rung({
@@ -629,7 +613,12 @@ export const ladder = {
   }),
   rabbitmq: rung({
     ...queued,
-    queue: rabbit,
+    queue: (c) =>
+      rabbitmqQueue(c.rabbitmq(), {
+        ...batches(c),
+        limit: c.config.QUEUE_LIMIT,
+        answerMs: c.config.PURCHASE_ANSWER_MS,
+      }),
     queueServer: 'rabbitmq',
     breaks: [notPublished],
   }),
