@@ -5,16 +5,15 @@ import type { Lease } from '../lock.ts';
 import { Alarm } from './deadlines.ts';
 
 /**
- * A lease that expires by the clock: its signal aborts `validMs` from now, or when `lost` does,
- * unless it is released.
+ * A lease that expires by the clock: its signal aborts `validMs` from now, unless it is released.
  */
-export function timedLease(
+export const timedLease = (
   resource: string,
   validMs: number,
   giveBack: () => Promise<void>,
-  lost?: AbortController,
-): Lease {
-  const expiry = new Expiry(resource, validMs, lost);
+): Lease => leaseUntil(new Expiry(resource, validMs), giveBack);
+
+function leaseUntil(expiry: Expiry, giveBack: () => Promise<void>): Lease {
   const release = async () => {
     expiry.stop();
     await giveBack();
@@ -35,12 +34,7 @@ export function renewableLease(
   giveBack: () => Promise<void>,
 ): Lease {
   const expiry = new Expiry(resource, validMs);
-  const release = once(async () => {
-    expiry.stop();
-    await giveBack();
-  });
-  const parts = { signal: expiry.signal, remainingMs: () => expiry.remainingMs(), release };
-  const lease = leaseOf(parts, () => expiry.error());
+  const lease = leaseUntil(expiry, once(giveBack));
 
   async function renew(leaseMs: number): Promise<void> {
     lease.assertHeld();
@@ -52,7 +46,7 @@ export function renewableLease(
     } catch (error) {
       const lost = asLost(error);
       expiry.lose(lost);
-      release().catch(() => {}); // Its owner's release has the same result.
+      lease.release().catch(() => {}); // Its owner's release has the same result.
       throw lost;
     }
   }
@@ -63,19 +57,18 @@ export function renewableLease(
   return { ...lease, renew };
 }
 
-/** The end of a lease by the clock: aborts `lost` when it comes, unless it is stopped before. */
-export class Expiry {
+/** The end of a lease by the clock: its signal aborts then, unless it is stopped before. */
+class Expiry {
   readonly #resource: string;
-  readonly #lost: AbortController;
+  readonly #lost = new AbortController();
   readonly #grantedAt = performance.now();
   #deadline = 0;
   readonly #alarm = new Alarm();
   #isStopped = false;
 
   /** @param validMs from now on */
-  constructor(resource: string, validMs: number, lost = new AbortController()) {
+  constructor(resource: string, validMs: number) {
     this.#resource = resource;
-    this.#lost = lost;
     this.renew(validMs);
   }
 
