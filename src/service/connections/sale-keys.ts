@@ -18,7 +18,7 @@ export interface ShardKeys {
   room(voucherId: string): string;
   places(voucherId: string): string;
   passes(voucherId: string): string;
-  /** The three keys of its waiting room. */
+  /** These three, in this order. */
   waiting(voucherId: string): string[];
   /** STREAM of orders to record in MySQL. */
   readonly orders: string;

@@ -64,13 +64,7 @@ export function openWaitingRoom(connections: Connections): WaitingRoom {
     const { saleKeys, epoch } = connections;
     const shard = saleKeys.of(id);
     const [sale = shard] = stockPlaces(saleKeys, id, rungNamed(voucher.rung), voucher.buckets);
-    const keys = [
-      shard.room(id),
-      shard.places(id),
-      shard.passes(id),
-      sale.voucher(id),
-      shard.epoch,
-    ];
+    const keys = [...shard.waiting(id), sale.voucher(id), shard.epoch];
     const times = [PASS_MS, keptAfterEndMs, beginTime.getTime(), endTime.getTime()].map(String);
     const args = [epoch.value, userId, String(passesAtOnce), ...times];
     return (await runScript(redis, takePlace, keys, args)) as Answer;

@@ -41,11 +41,8 @@ async function perform<Given extends z.ZodObject>(program: Operation<Given>): Pr
   return exitCode;
 }
 
-function wordsOf({
-  given,
-  words,
-  usage,
-}: Pick<Operation<z.ZodObject>, 'given' | 'words' | 'usage'>) {
+function wordsOf(program: Pick<Operation<z.ZodObject>, 'given' | 'words' | 'usage'>) {
+  const { given, words, usage } = program;
   const schemas = Object.entries({ ...given.shape, json: flag });
   const options = Object.fromEntries(
     schemas

@@ -96,17 +96,9 @@ export async function vouchersBegun(db: Queryable, ageMsMin: number): Promise<st
 export async function insertBegun(
   db: Queryable,
   voucherId: string,
-  {
-    number,
-    operatorId,
-    title,
-    stockBefore,
-    stock,
-    beginTime,
-    endTime,
-    paused,
-  }: Omit<VoucherChange, 'state' | 'sold' | 'begunAt' | 'settledAt'>,
+  begun: Omit<VoucherChange, 'state' | 'sold' | 'begunAt' | 'settledAt'>,
 ): Promise<void> {
+  const { number, operatorId, title, stockBefore, stock, beginTime, endTime, paused } = begun;
   const values: Value[] = [voucherId, number, operatorId, title, stockBefore, stock];
   await change(
     db,

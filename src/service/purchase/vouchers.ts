@@ -47,15 +47,8 @@ const selectVouchers = `
   LEFT JOIN voucher_waiting_rooms w ON w.voucher_id = v.id
   LEFT JOIN lab_options l ON l.voucher_id = v.id`;
 
-function asVoucher({
-  buckets,
-  paused,
-  passesAtOnce,
-  rails,
-  workMs,
-  retries,
-  ...row
-}: Row): Voucher {
+function asVoucher(found: Row): Voucher {
+  const { buckets, paused, passesAtOnce, rails, workMs, retries, ...row } = found;
   const voucher = {
     ...row,
     ...(buckets !== null && { buckets }),
@@ -103,10 +96,9 @@ export interface Vouchers {
 
 export function openVouchers(connections: Connections): Vouchers {
   const pool = connections.mysql();
-  const copies = new VoucherCopies(connections);
   const cached = {
     ...{ max: 10_000, ignoreFetchAbort: true }, // What is cleared while it is read is not kept.
-    fetchMethod: (id: string) => readVoucher(pool, copies, id),
+    fetchMethod: (id: string) => readVoucher(connections, id),
   };
   const known = new LRUCache<string, Voucher>(cached);
   const looks = new LRUCache<string, Voucher>({ ...cached, ttl: answerKeptMs });
@@ -127,7 +119,7 @@ export function openVouchers(connections: Connections): Vouchers {
       );
       unknown.delete(created.id);
       lists.clear();
-      await copies.write(created);
+      await writeCopy(connections, created);
       return created;
     },
     find: (id) => known.get(id) ?? (unknown.has(id) ? undefined : fetch(known, id)),
@@ -145,18 +137,15 @@ export function openVouchers(connections: Connections): Vouchers {
   };
 }
 
-async function readVoucher(
-  pool: Pool,
-  copies: VoucherCopies,
-  id: string,
-): Promise<Voucher | undefined> {
+async function readVoucher(connections: Connections, id: string): Promise<Voucher | undefined> {
   try {
-    const [row] = await select<Row>(pool, `${selectVouchers} WHERE v.id = ?`, [id]);
+    const query = `${selectVouchers} WHERE v.id = ?`;
+    const [row] = await select<Row>(connections.mysql(), query, [id]);
     const voucher = row && asVoucher(row);
-    if (voucher) void copies.write(voucher);
+    if (voucher) void writeCopy(connections, voucher);
     return voucher;
   } catch (error) {
-    const copy = isStoreUnavailable(error) ? await copies.read(id) : undefined;
+    const copy = isStoreUnavailable(error) ? await readCopy(connections, id) : undefined;
     if (copy) return copy;
     throw error;
   }
@@ -221,34 +210,25 @@ async function insertLabOptions(db: PoolConnection, id: number, lab: LabOptions)
 
 /**
  * A copy of each voucher in Redis: while MySQL is away, an instance that has just started sells it
- * all the same. MySQL is asked first, since it alone knows which vouchers were created.
+ * all the same. MySQL is asked first, since it alone knows which vouchers were created. To write it
+ * may fail: without its copy, the voucher is sold only while MySQL answers.
  */
-class VoucherCopies {
-  readonly #connections: Connections;
-
-  constructor(connections: Connections) {
-    this.#connections = connections;
-  }
-
-  /** May fail: without its copy, the voucher is sold only while MySQL answers. */
-  async write(voucher: Voucher): Promise<void> {
-    const leftMs = voucher.endTime.getTime() + keptAfterEndMs - Date.now();
-    if (leftMs <= 0) return;
-    const redis = this.#connections.redis('admin');
-    await redis.set(this.#key(voucher.id), JSON.stringify(voucher), 'PX', leftMs).catch(() => {});
-  }
-
-  /** Undefined also when Redis does not answer. */
-  async read(id: string): Promise<Voucher | undefined> {
-    const redis = this.#connections.redis('admin');
-    const text = await redis.get(this.#key(id)).catch(() => null);
-    if (text === null) return undefined;
-    const copy = JSON.parse(text) as Omit<Voucher, 'beginTime' | 'endTime'> &
-      Readonly<Record<'beginTime' | 'endTime', string>>;
-    return { ...copy, beginTime: new Date(copy.beginTime), endTime: new Date(copy.endTime) };
-  }
-
-  #key(id: string): string {
-    return this.#connections.saleKeys.of(id).about(id);
-  }
+async function writeCopy(connections: Connections, voucher: Voucher): Promise<void> {
+  const leftMs = voucher.endTime.getTime() + keptAfterEndMs - Date.now();
+  if (leftMs <= 0) return;
+  const redis = connections.redis('admin');
+  const key = copyKey(connections, voucher.id);
+  await redis.set(key, JSON.stringify(voucher), 'PX', leftMs).catch(() => {});
 }
+
+/** Undefined also when Redis does not answer. */
+async function readCopy(connections: Connections, id: string): Promise<Voucher | undefined> {
+  const redis = connections.redis('admin');
+  const text = await redis.get(copyKey(connections, id)).catch(() => null);
+  if (text === null) return undefined;
+  const copy = JSON.parse(text) as Omit<Voucher, 'beginTime' | 'endTime'> &
+    Readonly<Record<'beginTime' | 'endTime', string>>;
+  return { ...copy, beginTime: new Date(copy.beginTime), endTime: new Date(copy.endTime) };
+}
+
+const copyKey = ({ saleKeys }: Connections, id: string): string => saleKeys.of(id).about(id);
