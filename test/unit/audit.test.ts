@@ -45,6 +45,45 @@ const violated = (count: number, first: string, worst = first): Partial<FindingT
   worst: expect.stringContaining(worst),
 });
 
+/** Of both checks of the lock: a section that the history does not have cannot be judged. */
+const incompleteHistories: readonly Row[] = [
+  ...(
+    [
+      ['an order was inside', 'too few grants of the lock', '2 b 2 after-acquire'],
+      ['a release has no grant', 'too few grants of the lock', '2 b 2 releasing'],
+      [
+        'a buyer was refused inside',
+        'no grant of the lock',
+        ...['2 b 2 requested', '3 b 2 refused already-ordered'],
+      ],
+      ['a buyer found the lock busy', 'no denial of', '2 b 2 requested', '3 b 2 refused busy'],
+    ] as const
+  ).map(
+    ([what, missing, ...events]): Row => [
+      `cannot decide when ${what}, and its event is missing`,
+      {
+        ...{ orders: [a], attempts: [], stock: 2, redis: { stock: 2, buyers: { 1: 'a' } } },
+        history: history('0 a 1 granted', '1 a 1 releasing', ...events),
+      },
+      undecided(missing),
+    ],
+  ),
+  [
+    'cannot decide when the lock events of one order name two requests',
+    {
+      history: history('0 a 1 granted', '1 a 1 releasing', '2 b 2 granted', '3 b 2 releasing').map(
+        (event, index) => (index === 2 ? { ...event, requestId: 'r1' } : event),
+      ),
+    },
+    undecided('the lock events of two requests for order b'),
+  ],
+  [
+    'cannot decide when the history has a gap',
+    { historyHasGap: true },
+    undecided('the history has a gap'),
+  ],
+];
+
 const mutualExclusion: readonly Row[] = [
   [
     'holds when each owner calls the release before the next is granted',
@@ -153,41 +192,7 @@ const mutualExclusion: readonly Row[] = [
     { attempts: [], history: history('0 b 2 granted', '1 b 2 releasing') },
     undecided('the history has no grant of the lock for order a'),
   ],
-  ...(
-    [
-      ['an order was inside', 'too few grants of the lock', '2 b 2 after-acquire'],
-      ['a release has no grant', 'too few grants of the lock', '2 b 2 releasing'],
-      [
-        'a buyer was refused inside',
-        'no grant of the lock',
-        ...['2 b 2 requested', '3 b 2 refused already-ordered'],
-      ],
-      ['a buyer found the lock busy', 'no denial of', '2 b 2 requested', '3 b 2 refused busy'],
-    ] as const
-  ).map(
-    ([what, missing, ...events]): Row => [
-      `cannot decide when ${what}, and its event is missing`,
-      {
-        ...{ orders: [a], attempts: [], stock: 2, redis: { stock: 2, buyers: { 1: 'a' } } },
-        history: history('0 a 1 granted', '1 a 1 releasing', ...events),
-      },
-      undecided(missing),
-    ],
-  ),
-  [
-    'cannot decide when the lock events of one order name two requests',
-    {
-      history: history('0 a 1 granted', '1 a 1 releasing', '2 b 2 granted', '3 b 2 releasing').map(
-        (event, index) => (index === 2 ? { ...event, requestId: 'r1' } : event),
-      ),
-    },
-    undecided('the lock events of two requests for order b'),
-  ],
-  [
-    'cannot decide when the history has a gap',
-    { historyHasGap: true },
-    undecided('the history has a gap'),
-  ],
+  ...incompleteHistories,
   [
     'finds an overlap also in a history with a gap',
     { historyHasGap: true, history: history('0 a 1 granted', '1 b 2 granted', '2 a 1 releasing') },
@@ -368,41 +373,7 @@ const progress: readonly Row[] = [
     { orders: [], locked: false, redis: { queued: ['a'] } },
     held,
   ],
-  ...(
-    [
-      ['an order was inside', 'too few grants of the lock', '2 b 2 after-acquire'],
-      ['a release has no grant', 'too few grants of the lock', '2 b 2 releasing'],
-      [
-        'a buyer was refused inside',
-        'no grant of the lock',
-        ...['2 b 2 requested', '3 b 2 refused already-ordered'],
-      ],
-      ['a buyer found the lock busy', 'no denial of', '2 b 2 requested', '3 b 2 refused busy'],
-    ] as const
-  ).map(
-    ([what, missing, ...events]): Row => [
-      `cannot decide when ${what}, and its event is missing`,
-      {
-        ...{ orders: [a], attempts: [], stock: 2, redis: { stock: 2, buyers: { 1: 'a' } } },
-        history: history('0 a 1 granted', '1 a 1 releasing', ...events),
-      },
-      undecided(missing),
-    ],
-  ),
-  [
-    'cannot decide when the lock events of one order name two requests',
-    {
-      history: history('0 a 1 granted', '1 a 1 releasing', '2 b 2 granted', '3 b 2 releasing').map(
-        (event, index) => (index === 2 ? { ...event, requestId: 'r1' } : event),
-      ),
-    },
-    undecided('the lock events of two requests for order b'),
-  ],
-  [
-    'cannot decide when the history has a gap',
-    { historyHasGap: true },
-    undecided('the history has a gap'),
-  ],
+  ...incompleteHistories,
 ];
 
 const broken: Partial<FindingText> = { verdict: 'violated' };
