@@ -175,10 +175,7 @@ export const clauses = {
   },
 
   'finishes the batch in hand before it stops': async ({ queue }) => {
-    let finish = () => {};
-    const finished = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
     let isInHand = false;
     let isDone = false;
     const slow: Handle = async (deliveries) => {
@@ -202,10 +199,7 @@ export const clauses = {
     contestant,
   ) => {
     const { queue, connections, withinMs } = contestant;
-    let finish = () => {};
-    const finished = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
     const slow: Handle = async (deliveries) => {
       await finished;
       return settleAll(deliveries);
@@ -280,10 +274,7 @@ export const clauses = {
   'tells its watch of every turn, and of none while a batch is in hand': async ({ queue }) => {
     if (!queue.oldest) return false;
     let turns = 0;
-    let finish = () => {};
-    const finished = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
     let isInHand = false;
     const slow: Handle = async (deliveries) => {
       isInHand = true;

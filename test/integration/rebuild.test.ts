@@ -192,14 +192,8 @@ describe('while Redis is rebuilt', () => {
     await redis().flushdb();
     const inHand = queued.map((order) => ({ order, attempt: 1 }));
     const settled: string[] = [];
-    let takeUp = () => {};
-    const taken = new Promise<void>((resolve) => {
-      takeUp = resolve;
-    });
-    let begin = () => {};
-    const begun = new Promise<void>((resolve) => {
-      begin = resolve;
-    });
+    const { promise: taken, resolve: takeUp } = Promise.withResolvers<void>();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const stalled: OrderQueue = {
       keepsUnsettled: true,
       publish: async () => {},
@@ -230,10 +224,7 @@ describe('while Redis is rebuilt', () => {
     await redis().flushdb();
     const [order] = queued as [Order];
     const steps: RebuildStep[] = [];
-    let commit = () => {};
-    const mayCommit = new Promise<void>((resolve) => {
-      commit = resolve;
-    });
+    const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
     let isRecording = false;
     installGate(async (name, { id } = order) => {
       if (name !== 'recording' || id !== order.id) return;

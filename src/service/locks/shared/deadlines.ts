@@ -47,15 +47,12 @@ export async function inTime<T>(
   signal?: AbortSignal,
 ): Promise<T | null> {
   signal?.throwIfAborted();
-  let stop = () => {};
-  const enough = new Promise<null>((resolve, reject) => {
-    const timer = setTimeout(resolve, boundedWait(waitMs), null);
-    const abort = () => reject(signal?.reason);
-    signal?.addEventListener('abort', abort);
-    stop = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-    };
+  const { promise: enough, resolve, reject } = Promise.withResolvers<null>();
+  const timer = setTimeout(resolve, boundedWait(waitMs), null);
+  const abort = () => reject(signal?.reason);
+  signal?.addEventListener('abort', abort);
+  return Promise.race([work, enough]).finally(() => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
   });
-  return Promise.race([work, enough]).finally(stop);
 }

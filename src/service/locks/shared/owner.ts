@@ -145,14 +145,11 @@ export class Turns {
     const queue = this.#queues.get(name) ?? { finished: Promise.resolve(true), length: 0 };
     this.#queues.set(name, queue);
     const before = queue.length > 0 ? queue.finished : undefined;
-    let finish = () => {};
-    const own = new Promise<true>((resolve) => {
-      finish = () => resolve(true);
-    });
+    const { promise: own, resolve: finish } = Promise.withResolvers<true>();
     queue.finished = queue.finished.then(() => own);
     queue.length += 1;
     const end = () => {
-      finish();
+      finish(true);
       queue.length -= 1;
       if (queue.length === 0) this.#queues.delete(name);
     };

@@ -94,8 +94,9 @@ export class RedlockRound {
 
 /** One question to all masters. A majority that agrees decides it. */
 class Question {
+  readonly #decision = Promise.withResolvers<void>();
   /** Resolves when a majority agrees, or when all masters have answered or are given up. */
-  readonly decided: Promise<void>;
+  readonly decided = this.#decision.promise;
   readonly #masters: readonly Redis[];
   readonly #limitMs: number;
   readonly #asked = new Set<Redis>();
@@ -106,15 +107,11 @@ class Question {
   #yes = 0;
   #no = 0;
   #isDecided = false;
-  #decide: () => void = () => {};
   #limit: NodeJS.Timeout | undefined;
 
   constructor(masters: readonly Redis[], limitMs: number) {
     this.#masters = masters;
     this.#limitMs = limitMs;
-    this.decided = new Promise((resolve) => {
-      this.#decide = resolve;
-    });
   }
 
   get isGranted(): boolean {
@@ -164,7 +161,7 @@ class Question {
     this.#isDecided = this.#open.size === 0 || Math.max(this.#yes, this.#no) >= this.#majority;
     if (!this.#isDecided) return;
     clearTimeout(this.#limit);
-    this.#decide();
+    this.#decision.resolve();
   }
 
   #giveUp(errorOf: (master: Redis) => Error): void {
