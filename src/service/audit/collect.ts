@@ -200,7 +200,7 @@ export async function stockInRedis(
 export async function queuedIn(redis: Redis, sale: SalePlace): Promise<string[]> {
   const noted: [string, string][][] = [];
   for (const { queued } of placesOf(sale)) noted.push(await scanHash(redis, queued));
-  const own = noted.flat().filter(isOf(sale.voucherId));
+  const own = noted.flat().filter(([, note]) => note.startsWith(`${sale.voucherId}:`));
   return [...new Set(own.map(([id]) => id))];
 }
 
@@ -215,8 +215,3 @@ async function collectRedis(redis: Redis, sale: SalePlace) {
   const buyers = bought.flat().map(([userId, value]) => [userId, orderOfBuyer(value)]);
   return { stock, buyers: Object.fromEntries(buyers), queued: await queuedIn(redis, sale) };
 }
-
-const isOf =
-  (voucherId: string) =>
-  ([, note]: readonly [string, string]): boolean =>
-    note.startsWith(`${voucherId}:`);

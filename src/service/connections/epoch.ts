@@ -28,7 +28,8 @@ export async function agreeOnEpoch(connections: Connections, log: Logger): Promi
   const before = await read();
   refuseOther([epoch, replaced], before);
   const missing = keys.filter((_, shard) => before[shard] === null);
-  if (missing.length > 0 && (await hasVouchers(connections.mysql())))
+  const anyVoucher = 'SELECT id FROM vouchers LIMIT 1';
+  if (missing.length > 0 && (await select(connections.mysql(), anyVoucher)).length > 0)
     log.error({ event: 'redis-has-no-epoch', shards: missing, meaning: redisIsNew });
   for (const key of missing) await redis.setnx(key, epoch);
   const after = await read();
@@ -130,10 +131,6 @@ async function epochOfMysql(pool: Pool): Promise<string> {
   if (known !== '') return known;
   await change(pool, 'INSERT IGNORE INTO store_epoch (id, value) VALUES (1, ?)', [randomUUID()]);
   return readEpoch(pool);
-}
-
-async function hasVouchers(pool: Pool): Promise<boolean> {
-  return (await select(pool, 'SELECT id FROM vouchers LIMIT 1')).length > 0;
 }
 
 /**

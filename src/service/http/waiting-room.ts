@@ -8,7 +8,7 @@
  * Source. The waiting rooms of Cloudflare ("total active users") and Queue-it.
  */
 import type { Connections } from '../connections/connections.ts';
-import { type SaleKeys, stockPlaces } from '../connections/sale-keys.ts';
+import { stockPlaces } from '../connections/sale-keys.ts';
 import { loadScript, runScript } from '../connections/scripts.ts';
 import {
   keptAfterEndMs,
@@ -87,9 +87,10 @@ export function openWaitingRoom(connections: Connections): WaitingRoom {
   return {
     place,
     isPass,
-    isBuyer: async (voucher, userId) => {
-      const buyers = buyersWith(connections.saleKeys, voucher, userId);
-      return (await redis.hexists(buyers, userId)) === 1;
+    isBuyer: async ({ id, rung, buckets }, userId) => {
+      const { of, bucketOf } = connections.saleKeys;
+      const bought = rungNamed(rung).buckets ? bucketOf(id, userId, buckets) : of(id);
+      return (await redis.hexists(bought.buyers(id), userId)) === 1;
     },
     leave: ({ voucherId, userId }, outcome) => {
       if (!isOver(outcome)) return;
@@ -97,12 +98,6 @@ export function openWaitingRoom(connections: Connections): WaitingRoom {
       redis.zrem(key, userId).catch(() => {}); // It lapses then.
     },
   };
-}
-
-/** The key that has this user when the user has an order. */
-function buyersWith(keys: SaleKeys, { id, rung, buckets }: Voucher, userId: string): string {
-  const place = rungNamed(rung).buckets ? keys.bucketOf(id, userId, buckets) : keys.of(id);
-  return place.buyers(id);
 }
 
 /** Nobody waits longer without news. 100,000 users then ask 1,700 times a second. */

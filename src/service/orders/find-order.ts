@@ -24,10 +24,10 @@ export async function findOrder(connections: Connections, id: string): Promise<O
   const shards = await askShards(connections, id);
   for (const { value } of shards.filter((shard) => shard.status === 'fulfilled'))
     if (value !== null) return queuedOrder(id, value);
-  const recorded = await findRecorded(connections, id);
+  const [row] = await select<Row>(connections.mysql(), `${selectStates} WHERE id = ?`, [id]);
   const silent = shards.find((shard) => shard.status === 'rejected');
-  if (!recorded && silent) throw silent.reason;
-  return recorded;
+  if (!row && silent) throw silent.reason;
+  return row ? asState(row) : null;
 }
 
 /** An order id does not name its shard, so every shard is asked. */
@@ -41,11 +41,6 @@ function askShards(connections: Connections, id: string) {
 function queuedOrder(id: string, value: string): OrderState {
   const [voucherId = '', userId = ''] = value.split(':');
   return { id, voucherId, userId, status: 'queued' };
-}
-
-async function findRecorded(connections: Connections, id: string): Promise<OrderState | null> {
-  const [row] = await select<Row>(connections.mysql(), `${selectStates} WHERE id = ?`, [id]);
-  return row ? asState(row) : null;
 }
 
 /** Those of the orders that MySQL has, in one query. */
@@ -79,11 +74,11 @@ const asState = ({ id, voucherId, userId, status, reason }: Row): OrderState => 
 const lookEveryMs = 200;
 const afterErrorMs = 1_000;
 
-type QueuedOrder = Pick<Order, 'id'>;
 /** Called once, with null when no store has the order any more. */
 type Settle = (state: OrderState | null) => void;
 
-interface AwaitedOrder extends QueuedOrder {
+interface AwaitedOrder {
+  readonly id: string;
   readonly waiters: Set<Settle>;
   /** Where it was queued when it was last looked for. Before that every shard is asked. */
   shard?: ShardKeys;
@@ -113,7 +108,7 @@ export class FinalStates {
   }
 
   /** Resolves with null when `signal` aborts first, the process stops, or the order is lost. */
-  of({ id }: QueuedOrder, signal: AbortSignal): Promise<OrderState | null> {
+  of({ id }: Pick<Order, 'id'>, signal: AbortSignal): Promise<OrderState | null> {
     if (signal.aborted) return Promise.resolve(null);
     return new Promise((resolve) => {
       const awaited: AwaitedOrder = this.#awaited.get(id) ?? { id, waiters: new Set() };
