@@ -118,22 +118,19 @@ async function readPlaces<Part, Kept>(
   const redis = connections.redis('admin');
   const vouchers = await withoutRemoved(redis, places, all);
   const parts = Math.ceil((await countOrders(connections, places, vouchers, most)) / most) || 1;
-  const counts = new Map<string, SaleCount<Part>>();
-  for (let number = 0; vouchers.length > 0 && number < parts; number++)
-    await readPart(
-      { connections, places, users: { number, parts } },
-      vouchers,
-      async (part, of) => {
-        const counted = counts.get(part.voucherId) ?? { buyers: 0, streamed: 0, parts: [] };
-        counted.buyers += part.buyers.size;
-        counted.streamed += part.inStream.length;
-        counted.parts.push(await reader.part(part, of));
-        counts.set(part.voucherId, counted);
-      },
-    );
+  const counts = new Map<VoucherRow, SaleCount<Part>>();
+  for (const voucher of vouchers) counts.set(voucher, { buyers: 0, streamed: 0, parts: [] });
+  for (let number = 0; vouchers.length > 0 && number < parts; number++) {
+    const place = { connections, places, users: { number, parts } };
+    for await (const [part, voucher] of partsOf(place, vouchers)) {
+      const counted = counts.get(voucher) as SaleCount<Part>;
+      counted.buyers += part.buyers.size;
+      counted.streamed += part.inStream.length;
+      counted.parts.push(await reader.part(part, saleTerms(places, voucher)));
+    }
+  }
   const kept = new Map<string, Kept>();
-  for (const voucher of vouchers) {
-    const counted = counts.get(voucher.voucherId) ?? { buyers: 0, streamed: 0, parts: [] };
+  for (const [voucher, counted] of counts) {
     const sale = await wholeSale(connections, places, voucher, counted);
     if (!isRemoved(sale)) kept.set(voucher.voucherId, await reader.whole(sale, counted.parts));
   }
@@ -186,11 +183,11 @@ interface PartPlace {
   readonly users: Users;
 }
 
-async function readPart(
+/** One of each voucher. */
+async function* partsOf(
   place: PartPlace,
   vouchers: readonly VoucherRow[],
-  onPart: (part: SalePart, sale: SaleTerms) => Promise<void>,
-): Promise<void> {
+): AsyncGenerator<[SalePart, VoucherRow]> {
   const { connections, places, users } = place;
   const redis = connections.redis('admin');
   const queues = [...new Set(places.map(({ queued }) => queued))];
@@ -210,7 +207,7 @@ async function readPart(
     const inStream = entries.filter(({ order }) => order.voucherId === voucherId);
     const noted = notes.filter(([, note]) => note.startsWith(`${voucherId}:`));
     const inRedis = { voucherId, buyers, inStream, noted: new Set(noted.map(idOf)) };
-    await onPart(await withMysql(place, inRedis), saleTerms(places, voucher));
+    yield [await withMysql(place, inRedis), voucher];
   }
 }
 
