@@ -13,26 +13,20 @@ import type { OrderIds } from './order-ids.ts';
 const epochMs = Date.UTC(2026, 0, 1);
 const largestSequence = 4095;
 
-/** Both throw one of noOrderIdCodes when no id can be made. */
-interface Maker {
-  next(): string;
-  /** Makes none: only tells whether `next` would throw. */
-  check(): void;
-}
-
 /** On worker ids that need no renewal. */
 export const snowflakes = (...parts: Parameters<typeof snowflakeMaker>): (() => string) =>
   snowflakeMaker(...parts).next;
 
 /**
  * Ascending ids, also when the worker id changes or the clock steps back: the timestamp never goes
- * back.
+ * back. `check` makes none: it only tells whether `next` would throw.
+ * @throws one of noOrderIdCodes, from both
  */
 function snowflakeMaker(
   reserved: () => Stretch | undefined,
   log: Logger,
   now: () => number = () => Date.now(),
-): Maker {
+) {
   const checkClock = watchClock(log);
   let timestampMs = 0;
   let sequence = 0;
@@ -120,7 +114,7 @@ export async function openSnowflakes(
  * One at a time. `renewSoon` is for callers who need it now: after one that failed it waits for
  * `pauseMs`, so that a Redis without an answer is not asked again for each purchase.
  */
-function renewals(lease: WorkerIdLease, log: Logger, pauseMs: number) {
+function renewals(lease: { renew(): Promise<void> }, log: Logger, pauseMs: number) {
   let isRenewing = false;
   let pausedUntil = 0; // By the monotonic clock: the other one may just have stepped.
   const renew = async () => {
@@ -205,12 +199,6 @@ export interface Stretch {
   readonly untilMs: number;
 }
 
-export interface WorkerIdLease {
-  /** Undefined while this process has no worker id. */
-  readonly stretch: Stretch | undefined;
-  renew(): Promise<void>;
-}
-
 interface Owner {
   readonly redis: Redis;
   readonly name: string;
@@ -227,12 +215,7 @@ interface Owner {
  * give this: it says nothing about the timestamps that its owner has used.
  * @throws WORKER_ID_UNAVAILABLE when all worker ids are taken.
  */
-export async function leaseWorkerId(
-  redis: Redis,
-  log: Logger,
-  stretchMs: number,
-  now: () => number,
-): Promise<WorkerIdLease> {
+async function leaseWorkerId(redis: Redis, log: Logger, stretchMs: number, now: () => number) {
   const owner = { redis, name: randomUUID(), stretchMs, now };
   let stretch: Stretch | undefined = await reserveFree(owner);
 
@@ -246,6 +229,7 @@ export async function leaseWorkerId(
   };
 
   return {
+    /** Undefined while this process has no worker id. */
     get stretch() {
       return stretch;
     },

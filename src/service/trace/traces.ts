@@ -15,7 +15,7 @@ const spanKinds = { server: 2, consumer: 5 } as const;
 const failed = 2;
 
 interface Tracing {
-  readonly sender: SpanSender;
+  readonly sender: ReturnType<typeof spanSender>;
   /** Of all purchases, from 0 to 1. */
   readonly ratio: number;
   readonly secret: string;
@@ -159,12 +159,6 @@ interface Span {
   readonly status?: { readonly code: number; readonly message: string };
 }
 
-interface SpanSender {
-  add(span: Span): void;
-  /** Sends what waits, for a second at most. */
-  close(): Promise<void>;
-}
-
 const sendEveryMs = 1_000;
 const answerWithinMs = 2_000;
 const closeWithinMs = 1_000;
@@ -179,7 +173,7 @@ const tooMany = 'More spans came than could be sent.';
  * log says how many.
  * @param instance of this process, as in the log
  */
-function spanSender(url: string, instance: string, log: Logger): SpanSender {
+function spanSender(url: string, instance: string, log: Logger) {
   const waiting: Span[] = [];
   let dropped = 0;
   let problem = tooMany;
@@ -227,10 +221,11 @@ function spanSender(url: string, instance: string, log: Logger): SpanSender {
 
   const timer = setInterval(() => void sendWaiting(), sendEveryMs).unref();
   return {
-    add: (span) => {
+    add: (span: Span) => {
       if (waiting.length < waitingMax) waiting.push(span);
       else dropped += 1;
     },
+    /** Sends what waits, for a second at most. */
     close: async () => {
       clearInterval(timer);
       await Promise.race([sendWaiting(), sleep(closeWithinMs, undefined, { ref: false })]);

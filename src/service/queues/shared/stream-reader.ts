@@ -48,27 +48,13 @@ export interface ReaderOptions {
   readonly retireIdleMs: number;
 }
 
-export interface StreamReader {
-  /** Waits for new orders, `blockMsMax` at most. */
-  next(): Promise<Batch>;
-  /** After an error: the consumer looks for orders that it has, and nobody handles. */
-  lookAgain(): void;
-  /**
-   * Nothing of the batch could be settled: if it was claimed, the next claim has to wait. Otherwise
-   * the whole backlog would be claimed in a loop while MySQL is away.
-   */
-  endClaims(): void;
-  /** Removes the consumer from the group, unless orders are pending for it. */
-  leave(): Promise<void>;
-}
-
 /** `blocking` waits in XREADGROUP; every other command is sent on `redis`. */
 export function streamReader(
   redis: Redis,
   blocking: Redis,
   shard: ShardKeys,
   { batchSize, claimIdleMs, retireIdleMs }: ReaderOptions,
-): StreamReader {
+) {
   const name = newConsumerName();
   const consumer = new Consumer(redis, blocking, shard.orders, name, batchSize);
   let claimFrom = '0-0';
@@ -104,14 +90,21 @@ export function streamReader(
   }
 
   return {
+    /** Waits for new orders, `blockMsMax` at most. */
     next,
+    /** After an error: the consumer looks for orders that it has, and nobody handles. */
     lookAgain: () => {
       ownFrom = '0-0';
       ownUntil = performance.now() + 2 * blockMsMax;
     },
+    /**
+     * Nothing of the batch could be settled: if it was claimed, the next claim has to wait.
+     * Otherwise the whole backlog would be claimed in a loop while MySQL is away.
+     */
     endClaims: () => {
       if (isClaiming) claimAt = Infinity; // Until new orders were read.
     },
+    /** Removes the consumer from the group, unless orders are pending for it. */
     leave: () => removeConsumers(redis, shard, 0, name),
   };
 }
