@@ -64,12 +64,8 @@ export const isAnswerLost = (error: unknown): boolean =>
  */
 export function refusesWrites(error: unknown): boolean {
   if (!(error instanceof ReplyError)) return false;
-  const { message, previousErrors = [] } = error as DroppedTransaction;
+  // As ioredis says it: with the errors of the commands in it.
+  const { message, previousErrors = [] } = error as Error & { previousErrors?: Error[] };
   if (message.startsWith('EXECABORT ')) return previousErrors.some(refusesWrites);
   return forbidden.test(message) || refusals.some((word) => message.startsWith(word));
-}
-
-/** As ioredis says it: with the errors of the commands in it. */
-interface DroppedTransaction extends Error {
-  readonly previousErrors?: readonly Error[];
 }

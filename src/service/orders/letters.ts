@@ -41,11 +41,6 @@ export interface DeadLetter {
   readonly isOwnerKnown: boolean;
 }
 
-interface LetterPlace {
-  readonly shard: ShardKeys;
-  readonly entryId: string;
-}
-
 /** The oldest first, `most` at most; and how many there are. */
 export async function listLetters(
   connections: Connections,
@@ -96,7 +91,7 @@ export async function discardLetter(connections: Connections, id: string): Promi
 }
 
 /** @throws UNKNOWN_DEAD_LETTER when no letter can have this id. */
-function placeOf({ saleKeys }: Connections, id: string): LetterPlace {
+function placeOf({ saleKeys }: Connections, id: string) {
   const [, entryId] = /^\d{1,2}-(\d{1,19}-\d{1,19})$/.exec(id) ?? [];
   const shard = saleKeys.shards[numberOf(id)];
   if (!shard || entryId === undefined) throw serviceError('UNKNOWN_DEAD_LETTER', id);

@@ -43,12 +43,6 @@ export interface Reconciliation {
   readonly passing: number;
 }
 
-/** A reconciliation, and what a repair needs. */
-export interface SaleComparison {
-  readonly reconciliation: Reconciliation;
-  readonly epoch: string;
-}
-
 /**
  * @param voucherId only this one; every voucher of the final rung without it.
  * @throws REBUILD_UNFINISHED, EPOCHS_DIFFER, TOO_MANY_DIFFERENCES, or the error of a store that
@@ -61,10 +55,11 @@ export async function reconcile(
   return (await compare(connections, voucherId)).reconciliation;
 }
 
+/** @returns a reconciliation, and the epoch that a repair needs */
 export async function compare(
   connections: Connections,
   voucherId?: string,
-): Promise<SaleComparison> {
+): Promise<{ epoch: string; reconciliation: Reconciliation }> {
   const epoch = await comparableEpoch(connections);
   // Until then, the two stores have another stock. Without an epoch, nothing is changed.
   if (epoch !== '') await finishChanges(connections, { epoch, voucherId });
