@@ -16,7 +16,7 @@ import { readHistory } from '../../src/service/audit/read-history.ts';
 import { labTokenSecret } from '../../src/service/config.ts';
 import type { HistoryEvent } from '../../src/service/trace/history.ts';
 import { putOnSale } from '../support/client.ts';
-import { testConnections } from '../support/connections.ts';
+import { readyConnections } from '../support/connections.ts';
 import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab();
@@ -62,10 +62,7 @@ async function sellDuring(
   const buying = buySteadily(plan, { ...load, purchasesPerSecond: 1_000, clients: 90 });
   await happens(firstAnswer.promise);
   const tries = await buying;
-  const connections = testConnections();
-  connections.redis('admin');
-  await connections.ready();
-  const collected = await drained(connections, voucherId);
+  const collected = await drained(await readyConnections(), voucherId);
   const history = readHistory(lab().historyFolder, voucherId);
   const facts = { ...collected, attempts: tries, ...history };
   const { findings } = audit(facts);
@@ -112,11 +109,9 @@ const isRefusedForNow = ({ reason = '' }: Try) => ['not-ready', 'database-busy']
 
 test('a voucher that no instance could read yet is sold once the database is back', async () => {
   const voucherId = await voucherOn('unit-rows');
-  const connections = testConnections();
+  const connections = await readyConnections();
   const copy = connections.saleKeys.of(voucherId).about(voucherId);
-  const redis = connections.redis('admin');
-  await connections.ready();
-  await redis.del(copy); // No instance can read it there.
+  await connections.redis('admin').del(copy); // No instance can read it there.
   const store = lab().server(database());
   await store.kill();
   const { tries, facts, notHeld, open } = await sellDuring(voucherId, async (firstAnswer) => {

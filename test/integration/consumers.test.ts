@@ -13,7 +13,7 @@ import {
   redisStreamGroupQueue,
   type StreamGroupOptions,
 } from '../../src/service/queues/redis-stream-group.ts';
-import { callsOf, quietRedis, testConnections } from '../support/connections.ts';
+import { callsOf, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { consume, idsIn, type Settle, someOrder } from '../support/sale.ts';
 import { startOwnRedis } from '../support/servers.ts';
 import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
@@ -26,9 +26,8 @@ let redis: Redis;
 let queue: OrderQueue;
 
 beforeEach(async () => {
-  direct = testConnections({ REDIS_URL: quietRedis() });
+  direct = await readyConnections({ REDIS_URL: quietRedis() });
   redis = direct.redis('admin');
-  await direct.ready();
   const { orders, queued } = direct.saleKeys.of(voucherId);
   await redis.del(orders, queued);
   queue = redisStreamGroupQueue(redis, direct.saleKeys, neverClaimed);

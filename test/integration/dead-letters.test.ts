@@ -21,7 +21,7 @@ import {
 } from '../../src/service/orders/letters.ts';
 import { recordOne } from '../../src/service/orders/record-orders.ts';
 import { deploymentSecret, putOnSale } from '../support/client.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { quietRedis, readyConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { type OwnSale, quietSale } from '../support/own-sale.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
@@ -359,9 +359,8 @@ describe('npx lockstep dead-letters', () => {
     execa('node', [program, 'dead-letters', ...args], { env, reject: false });
   /** Of the lab: the workers of its service make the letters. */
   async function labSale() {
-    const lab = testConnections();
+    const lab = await readyConnections();
     const redis = lab.redis('admin');
-    await lab.ready();
     const id = await putOnSale({ stock: 2 });
     const { queued, orders } = lab.saleKeys.of(id);
     const poison = async (user: number, ...more: string[]) => {

@@ -10,7 +10,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { loadScript, runScript } from '../../src/service/connections/scripts.ts';
 import type { AcquireOptions, Lease, Lock } from '../../src/service/locks/lock.ts';
 import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
-import { callsOf, quietRedis, testConnections } from '../support/connections.ts';
+import { callsOf, quietRedis, readyRedis } from '../support/connections.ts';
 import { held, openLock } from '../support/locks.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
@@ -31,9 +31,7 @@ beforeEach(async () => {
   line = `redisson_lock_queue:{${key}}`;
   turns = `redisson_lock_timeout:{${key}}`;
   channel = `redisson_lock__channel:{${key}}`;
-  const connections = testConnections({ REDIS_URL: quietRedis() });
-  redis = connections.redis('admin');
-  await connections.ready();
+  redis = await readyRedis();
 });
 
 const openFair = (changes = {}) => openLock('redis-fair', { REDIS_URL: quietRedis(), ...changes });

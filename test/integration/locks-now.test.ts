@@ -5,7 +5,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { lockLines } from '../../src/lab/report/lock-lines.ts';
 import { lockEvents } from '../../src/service/audit/read-history.ts';
 import { buy, putOnSale } from '../support/client.ts';
-import { testConnections } from '../support/connections.ts';
+import { readyConnections } from '../support/connections.ts';
 import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab();
@@ -43,9 +43,7 @@ test.each(['redis-reentrant', 'redis-fair'])(
 );
 
 test('says that nobody holds a key that is left over, and counts waiters of no process', async () => {
-  const connections = testConnections();
-  const redis = connections.redis('admin');
-  await connections.ready();
+  const redis = (await readyConnections()).redis('admin');
   await redis.set('lock:voucher:1:user:7', 'a dead owner', 'PX', 3_000);
   await redis.rpush('redisson_lock_queue:{lock:voucher:1:user:7}', 'a dead waiter');
   await redis.pexpire('redisson_lock_queue:{lock:voucher:1:user:7}', 3_000);

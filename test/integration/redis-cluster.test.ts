@@ -8,7 +8,7 @@ import { mostReplicas } from '../../src/service/connections/durability.ts';
 import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
 import { openRung } from '../../src/service/ladder/open-rung.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
-import { openConnections, testConnections } from '../support/connections.ts';
+import { openConnections, readyConnections, testConnections } from '../support/connections.ts';
 import { held, openLock } from '../support/locks.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { someOrder, someVoucher, workUntilEmpty } from '../support/sale.ts';
@@ -96,10 +96,7 @@ test('each address of a name is tried, and the replicas of each master are known
   const cluster = await replicated();
   // By IPv6 nobody answers.
   expect(await sells({ REDIS_URL: cluster.url.replace('127.0.0.1', 'localhost') })).toBe(true);
-  const connections = openConnections({ REDIS_URL: cluster.url, REDIS_CLUSTER: '1' });
-  onTestFinished(() => connections.close());
-  connections.redis('admin');
-  await connections.ready();
+  const connections = await readyConnections({ REDIS_URL: cluster.url, REDIS_CLUSTER: '1' });
   const masters = cluster.nodes.map(({ admin }) => admin);
   expect(await mostReplicas(connections, masters)).toBe(1);
   for (const redis of masters) await redis.call('ACL', 'SETUSER', 'default', '-cluster|nodes');

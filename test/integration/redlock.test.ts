@@ -1,10 +1,9 @@
 /** Redlock on the masters of the lab; with hung and dead ones: redlock-masters.test.ts. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Lock } from '../../src/service/locks/lock.ts';
-import { testConnections } from '../support/connections.ts';
+import { readyRedis, testConnections } from '../support/connections.ts';
 import { held, ladderLock } from '../support/locks.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { startOwnRedis } from '../support/servers.ts';
@@ -18,17 +17,10 @@ async function redlockOver(...urls: (string | undefined)[]): Promise<Lock> {
   return lock;
 }
 
-/** For a look at one of the masters. */
-async function clientOf(url = ''): Promise<Redis> {
-  const redis = testConnections({ REDIS_URL: url }).redis('admin');
-  await once(redis, 'ready');
-  return redis;
-}
-
 test('redlock · a master that errs once in an attempt is a master that did not answer', async () => {
   const [first, second, third] = masters();
   for (const url of [second, third]) {
-    const redis = await clientOf(url);
+    const redis = await readyRedis(url);
     // Its lock script fails for want of memory, and its unlock script does not.
     await redis.config('SET', 'maxmemory', '1');
     onTestFinished(async () => void (await redis.config('SET', 'maxmemory', '0')));
@@ -60,7 +52,7 @@ test('redlock · a release that a master has answered is not sent again', async 
   const lock = await redlockOver(...servers.map(({ url }) => url));
   for (const resource of ['one', 'other']) await (await held(lock, resource)).release();
   for (const { url } of servers) {
-    const redis = await clientOf(url);
+    const redis = await readyRedis(url);
     // Two requests and two releases. What came after the first lease was sent before the second.
     expect(await redis.info('commandstats')).toContain('cmdstat_eval:calls=4,');
   }

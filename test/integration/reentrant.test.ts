@@ -15,7 +15,7 @@ import {
   RedissonLeases,
 } from '../../src/service/locks/shared/redisson-leases.ts';
 import { installGate } from '../../src/service/trace/checkpoints.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { quietRedis, readyRedis } from '../support/connections.ts';
 import { held, ladderLock, openLock } from '../support/locks.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
@@ -28,9 +28,7 @@ let redis: Redis;
 beforeEach(async () => {
   resource = `test:${someVoucherId()}`;
   key = `lock:${resource}`;
-  const connections = testConnections({ REDIS_URL: quietRedis() });
-  redis = connections.redis('admin');
-  await connections.ready();
+  redis = await readyRedis();
 });
 
 const openReentrant = (watchdogMs = 30_000, REDIS_URL = quietRedis()) =>

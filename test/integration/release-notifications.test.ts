@@ -12,7 +12,7 @@ import {
   releaseNotifications,
   type Subscription,
 } from '../../src/service/locks/shared/release-notifications.ts';
-import { callsOf, quietRedis, testConnections } from '../support/connections.ts';
+import { callsOf, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/locks.ts';
 import { startOwnRedis } from '../support/servers.ts';
 
@@ -21,10 +21,9 @@ let subscriber: Redis;
 let channel: string;
 
 beforeEach(async () => {
-  const connections = testConnections({ REDIS_URL: quietRedis() });
+  const connections = await readyConnections({ REDIS_URL: quietRedis() }, 'subscriber');
   redis = connections.redis('admin');
   subscriber = connections.redis('subscriber');
-  await connections.ready();
   channel = `test:${randomUUID()}`;
 });
 

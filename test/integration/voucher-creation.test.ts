@@ -9,7 +9,7 @@ import { type Arrival, laneKeys } from '../../src/lab/stage/lane-messages.ts';
 import { select } from '../../src/service/connections/mysql.ts';
 import type { CheckpointName } from '../../src/service/trace/checkpoints.ts';
 import { buy, call, openSale, putOnSale, tokenFor } from '../support/client.ts';
-import { testConnections } from '../support/connections.ts';
+import { readyConnections, testConnections } from '../support/connections.ts';
 import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab();
@@ -61,9 +61,8 @@ describe('a voucher whose sale Redis has lost', () => {
     ['redis-stock', 'after a sale', 1],
     ['redis-commands', 'after a sale', 1],
   ])('on %s, %s, is not ready, says why, and is not sold again', async (rung, _, buyers) => {
-    const connections = testConnections();
+    const connections = await readyConnections();
     const redis = connections.redis('admin');
-    await connections.ready();
     const voucherId = await putOnSale({ rung, stock: 2 });
     for (let user = 1; user <= buyers; user++)
       expect([201, 202]).toContain((await buy(voucherId, String(user))).httpStatus);

@@ -13,7 +13,7 @@ import { compileCopy } from '../../src/lab/mutants/change.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import type { OrderQueue } from '../../src/service/queues/order-queue.ts';
 import { type ClauseName, clauses } from '../contracts/order-queue.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { copySources } from '../support/source-copy.ts';
 
@@ -42,9 +42,8 @@ describe('the examples', () => {
     )) as typeof import('../../src/lab/faults/faults.ts');
     const added = verbs.filter((verb) => !isVerb(verb));
     expect(added).toEqual(['sever-clients']);
-    const connections = testConnections({ REDIS_URL: quietRedis() });
+    const connections = await readyConnections({ REDIS_URL: quietRedis() });
     const redis = connections.redis('admin');
-    await connections.ready();
     const closed = once(redis, 'close');
     const port = Number(new URL(connections.config.REDIS_URL).port);
     const lab = { portOf: () => port } as unknown as Lab;
@@ -95,9 +94,8 @@ async function queueOf(copy: string): Promise<() => Promise<[OrderQueue, Connect
   const migration = /CREATE TABLE[^`]+/.exec(partOf('**4. A table**'))?.[0] ?? '';
   await testConnections(stores).mysql().query(migration);
   return async () => {
-    const connections = testConnections(stores);
+    const connections = await readyConnections(stores);
     const redis = connections.redis('admin');
-    await connections.ready();
     return [mysqlTableQueue(connections.mysql(), redis, connections.saleKeys), connections];
   };
 }

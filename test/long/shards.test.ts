@@ -9,7 +9,7 @@ import type { Voucher } from '../../src/service/domain.ts';
 import { openRung } from '../../src/service/ladder/open-rung.ts';
 import { findOrder } from '../../src/service/orders/find-order.ts';
 import { redisStreamGroupQueue } from '../../src/service/queues/redis-stream-group.ts';
-import { quietRedis, testConnections } from '../support/connections.ts';
+import { quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { consume, someOrder, usersUpTo } from '../support/sale.ts';
@@ -203,9 +203,8 @@ describe('a Redis Cluster', () => {
   });
 
   test('delivers what is published to every shard, over connections that the queue duplicates', async () => {
-    const connections = testConnections(onCluster());
+    const connections = await readyConnections(onCluster());
     const redis = connections.redis('admin');
-    await connections.ready();
     for (const { orders, queued } of connections.saleKeys.shards) await redis.del(orders, queued);
     const queue = redisStreamGroupQueue(redis, connections.saleKeys, { gatherMs: 0 });
     const published = usersUpTo(4, 1_000).map((voucherId) => someOrder(String(voucherId), '7'));

@@ -2,12 +2,10 @@
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { programPath } from '../../src/lab/environment/processes.ts';
-import { testConnections } from '../support/connections.ts';
+import { readyConnections } from '../support/connections.ts';
 
 test('Redis is 8.0 or later', async () => {
-  const connections = testConnections();
-  const redis = connections.redis('admin');
-  await connections.ready();
+  const redis = (await readyConnections()).redis('admin');
   const [, version] = /redis_version:(\d+)/.exec(await redis.info('server')) ?? [];
   expect(Number(version)).toBeGreaterThanOrEqual(8);
 });

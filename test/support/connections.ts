@@ -47,6 +47,10 @@ export async function readyConnections(
   return connections;
 }
 
+/** A client of the role `admin`, for a look at a Redis. It is connected. */
+export const readyRedis = async (REDIS_URL = quietRedis()): Promise<Redis> =>
+  (await readyConnections({ REDIS_URL })).redis('admin');
+
 /** How often this Redis has run a command. */
 export async function callsOf(redis: Redis, command: string): Promise<number> {
   const stats = await redis.info('commandstats');
