@@ -13,8 +13,9 @@ import { isServiceError } from '../../src/service/errors.ts';
 import { stockPositive } from '../../src/service/inventory/stock-positive.ts';
 import { freeLease } from '../../src/service/locks/none.ts';
 import { withCode } from '../support/basics.ts';
-import { patient, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
+import { patient, quietRedis, testConnections } from '../support/connections.ts';
 import { isOnMysql, ownLab } from '../support/own-lab.ts';
+import { quietSale } from '../support/own-sale.ts';
 import { isRunning, lockRow } from '../support/own-stores.ts';
 import { luaStreamSale, someOrder, someVoucher, startWorker } from '../support/sale.ts';
 import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
@@ -157,30 +158,20 @@ describe('an order worker', () => {
 
   /** A worker behind the proxy, and a sale that is not. */
   async function saleWithWorker({ connections, proxy }: Behind) {
-    const direct = await readyConnections({ REDIS_URL: quietRedis() });
-    const { inventory, voucher } = await luaStreamSale(direct, { stock: 100 });
-    const keys = direct.saleKeys.of(voucher.id);
-    await direct.redis('admin').del(keys.orders, keys.queued);
+    const sale = await quietSale({ stock: 100, lab: { rails: false, workMs: 0, retries: 0 } });
     onTestFinished(startWorker(connections));
     let user = 0;
     const buy = async (count: number) => {
-      for (let bought = 0; bought < count; bought++) {
-        const order = someOrder(voucher.id, String(++user));
-        expect(await inventory.sell(order, voucher, freeLease)).toMatchObject({ kind: 'accepted' });
-      }
+      for (let bought = 0; bought < count; bought++) await sale.bought(++user);
     };
     const untilRecorded = async (count: number, withinMs: number) => {
-      const depth = () => direct.redis('admin').xlen(keys.orders);
+      const depth = () => sale.redis.xlen(sale.keys.orders);
       await waitUntil('the queue to be empty', withinMs, async () => (await depth()) === 0);
-      const rows = await select<{ orders: string | number; stock: number }>(
-        direct.mysql(),
-        `SELECT COUNT(*) AS orders, MIN(s.stock) AS stock FROM orders o
-         JOIN seckill_stock s ON s.voucher_id = o.voucher_id WHERE o.voucher_id = ?`,
-        [voucher.id],
-      );
-      expect(rows.map((row) => [Number(row.orders), row.stock])).toEqual([[count, 100 - count]]);
+      const { confirmed, failed } = await sale.recorded();
+      expect([confirmed.length, failed]).toEqual([count, []]);
+      expect(await sale.inMysql()).toEqual({ initial: 100, stock: 100 - count });
     };
-    return { voucher, buy, untilRecorded, freeze: () => proxy.freeze() };
+    return { sale, buy, untilRecorded, freeze: () => proxy.freeze() };
   }
 
   test('records again after its connections to MySQL froze, each order once', async () => {
@@ -194,11 +185,10 @@ describe('an order worker', () => {
 
   test('records a batch whose transaction froze half-way', async () => {
     const behind = await mysqlBehindProxy(quickly);
-    const { buy, untilRecorded, freeze, voucher } = await saleWithWorker(behind);
-    const pool = testConnections().mysql();
-    const letGo = await lockRow(pool, `seckill_stock WHERE voucher_id = ${voucher.id}`);
+    const { buy, untilRecorded, freeze, sale } = await saleWithWorker(behind);
+    const letGo = await lockRow(sale.pool, `seckill_stock WHERE voucher_id = ${sale.id}`);
     await buy(5);
-    const waits = () => isRunning(pool, 'UPDATE seckill_stock SET stock = stock -');
+    const waits = () => isRunning(sale.pool, 'UPDATE seckill_stock SET stock = stock -');
     await waitUntil('the batch to wait for the row', 20_000, waits);
     freeze(); // Its inserts are done, and its COMMIT will never arrive.
     await letGo();

@@ -5,31 +5,27 @@
 import type { Counter } from '@prometheus-io/client';
 import { expect, test } from 'vitest';
 import { counts, type SalePlace, salePlaceOf } from '../../src/service/audit/collect.ts';
-import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
 import { registry } from '../../src/service/metrics/registry.ts';
 import { discardLetter } from '../../src/service/orders/letters.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { openLock } from '../support/locks.ts';
-import { ownStores, startedProcess } from '../support/own-stores.ts';
-import {
-  buyAs,
-  buyOrder,
-  inMysql,
-  onSale,
-  someOrder,
-  usersUpTo,
-  workUntilEmpty,
-} from '../support/sale.ts';
+import { ownSale } from '../support/own-sale.ts';
+import { usersUpTo } from '../support/sale.ts';
 import { startOwnRedis } from '../support/servers.ts';
 
-async function ownLock(name: RungName) {
+async function redisThatFills() {
   const { url, admin } = await startOwnRedis();
+  const memory = (limit: string) => admin.config('SET', 'maxmemory', limit);
+  return { url, fill: () => memory('1'), clear: () => memory('0') };
+}
+
+async function ownLock(name: RungName) {
+  const { url, fill, clear } = await redisThatFills();
   const { lock } = await openLock(name, { REDIS_URL: url });
   await (await lock.acquire('before', { waitMs: 0 }))?.release(); // Its scripts are known now.
-  const memory = (limit: string) => admin.config('SET', 'maxmemory', limit);
-  return { lock, fill: () => memory('1'), clear: () => memory('0') };
+  return { lock, fill, clear };
 }
 
 const some: RungName[] = ['redis-owner', 'redis-atomic', 'redis-message'];
@@ -71,43 +67,36 @@ test.each(['redis-atomic', 'redis-reentrant'] as const)(
   },
 );
 
-/** On a Redis of its own, which can be full. */
-async function processThatFills() {
-  const { url } = await startOwnRedis();
-  const connections = await startedProcess({ ...(await ownStores()), REDIS_URL: url });
-  return { connections, fill: () => connections.redis('admin').config('SET', 'maxmemory', '1') };
+async function saleThatFills() {
+  const { url, fill } = await redisThatFills();
+  return { sale: await ownSale({ stock: 200 }, { REDIS_URL: url }), fill };
 }
 
 test('orders that fill Redis are recorded, each counted once, and the stores can be compared', async () => {
-  const { connections, fill } = await processThatFills();
-  const voucher = await onSale(connections, 200);
-  await buyAs(connections, voucher, usersUpTo(40));
-  await workUntilEmpty(connections);
+  const { sale, fill } = await saleThatFills();
+  await sale.buyAs(usersUpTo(40));
+  await sale.record();
   const counted = await recordedCount();
-  await buyAs(connections, voucher, usersUpTo(40, 100));
-  const { orders } = connections.saleKeys.of(voucher.id);
-  await connections.redis('admin').xadd(orders, '*', 'orderId', 'no id');
-  await buyAs(connections, voucher, usersUpTo(2, 200));
+  await sale.buyAs(usersUpTo(40, 100));
+  await sale.redis.xadd(sale.keys.orders, '*', 'orderId', 'no id');
+  await sale.buyAs(usersUpTo(2, 200));
   await fill();
-  const refused = await buyOrder(connections, voucher, someOrder(voucher.id, '999'));
-  expect(refused).toMatchObject({ kind: 'refused', reason: 'not-ready' });
-  await workUntilEmpty(connections); // Also past an entry that is no order.
-  expect((await inMysql(voucher, connections)).confirmed).toHaveLength(82);
-  expect(await connections.redis('admin').xlen(connections.saleKeys.of(voucher.id).dead)).toBe(1);
+  expect(await sale.buy(999)).toMatchObject({ kind: 'refused', reason: 'not-ready' });
+  await sale.record(); // Also past an entry that is no order.
+  expect((await sale.recorded()).confirmed).toHaveLength(82);
+  expect(await sale.letters()).toHaveLength(1);
   expect((await recordedCount()) - counted).toBe(42);
-  expect(await reconcile(connections)).toMatchObject({ verdict: 'consistent' });
-  const place = (await salePlaceOf(connections, voucher.id)) as SalePlace;
-  expect(await counts(connections.redis('admin'), place)).toBe('[["118",82,null]]');
+  expect(await reconcile(sale.connections)).toMatchObject({ verdict: 'consistent' });
+  const place = (await salePlaceOf(sale.connections, sale.id)) as SalePlace;
+  expect(await counts(sale.redis, place)).toBe('[["118",82,null]]');
 });
 
 test('a dead letter is discarded while Redis is full, once', async () => {
-  const { connections, fill } = await processThatFills();
-  const { dead } = connections.saleKeys.shards[0] as ShardKeys;
-  const entryId = await connections.redis('admin').xadd(dead, '*', 'reason', 'stock-short');
+  const { sale, fill } = await saleThatFills();
+  const id = `0-${await sale.redis.xadd(sale.keys.dead, '*', 'reason', 'stock-short')}`;
   await fill();
-  const id = `0-${entryId}`;
-  expect(await discardLetter(connections, id)).toMatchObject({ id, reason: 'stock-short' });
-  await expect(discardLetter(connections, id)).rejects.toThrow('There is no dead letter');
+  expect(await discardLetter(sale.connections, id)).toMatchObject({ id, reason: 'stock-short' });
+  await expect(discardLetter(sale.connections, id)).rejects.toThrow('There is no dead letter');
 });
 
 async function recordedCount(): Promise<number> {

@@ -23,7 +23,7 @@ import {
 } from '../../src/service/orders/reconcile/reconcile.ts';
 import { repair, repairVoucher } from '../../src/service/orders/reconcile/repair.ts';
 import { type OwnSale, ownSale } from '../support/own-sale.ts';
-import { buyAs, startWorker, usersUpTo } from '../support/sale.ts';
+import { startWorker, usersUpTo } from '../support/sale.ts';
 
 const stock = 8;
 let sale: OwnSale;
@@ -70,11 +70,10 @@ describe('two stores that agree', () => {
   });
 
   test('are consistent at every moment while many buy and workers record', async () => {
-    const { voucher } = await sale.another({ stock: 1_500 });
-    const buyer = await sale.otherProcess();
+    const buyer = await (await sale.another({ stock: 1_500 })).elsewhere();
     const stop = startWorker(await sale.otherProcess());
     let isOver = false;
-    const buying = buyAs(buyer, voucher, usersUpTo(1_500)).finally(() => {
+    const buying = buyer.buyAs(usersUpTo(1_500)).finally(() => {
       isOver = true;
     });
     const verdicts: string[] = [];
@@ -210,14 +209,13 @@ async function buyMeanwhile(
   from: number,
   work: (sold: readonly Order[]) => Promise<unknown>,
 ): Promise<Order[]> {
-  const buyer = await sale.otherProcess();
+  const buyer = await sale.elsewhere();
   const accepted: Order[] = [];
   let isOver = false;
   const working = work(accepted).finally(() => {
     isOver = true;
   });
-  for (let user = from; !isOver; user++)
-    accepted.push(...(await buyAs(buyer, sale.voucher, [user])));
+  for (let user = from; !isOver; user++) accepted.push(...(await buyer.buyAs([user])));
   await working;
   return accepted;
 }
