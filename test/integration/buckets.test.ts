@@ -6,16 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { audit } from '../../src/service/audit/audit.ts';
-import { collectFacts } from '../../src/service/audit/collect.ts';
 import type { Facts } from '../../src/service/audit/facts.ts';
 import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
 import { type Outcome, reopensAfterMs, type Voucher } from '../../src/service/domain.ts';
-import { stockOfBuckets } from '../../src/service/inventory/shared/bucket-stock.ts';
 import { FinalStates } from '../../src/service/orders/find-order.ts';
 import { listLetters, replayLetter } from '../../src/service/orders/letters.ts';
 import { quiet } from '../support/connections.ts';
 import { type OwnSale, ownSale } from '../support/own-sale.ts';
-import { openStreamQueue, someOrder, startWorker, usersUpTo } from '../support/sale.ts';
+import { openStreamQueue, someOrder, startWorker, usersUpTo, wordOf } from '../support/sale.ts';
 
 const settings = { SALE_SHARDS: '2', VOUCHER_BUCKETS: '3', CLAIM_IDLE_MS: '200' };
 /** Declared by the voucher; the processes are configured for another number. */
@@ -30,17 +28,13 @@ async function onSale(stock: number, changes: Partial<Voucher> = { buckets: coun
 }
 
 const at = (number: number) => (number % 2 === 0 ? sale : other);
-const stock = () => stockOfBuckets(sale.redis, sale.connections.saleKeys, sale.id, count);
 const stockOf = ({ voucher }: ShardKeys) => sale.redis.hget(voucher(sale.id), 'stock');
-const bucketOf = (user: number | string) =>
-  sale.connections.saleKeys.bucketOf(sale.id, String(user), count);
 /** The first so many users of a bucket. */
 const usersOf = (bucket: ShardKeys | undefined, most: number) =>
   usersUpTo(200)
-    .filter((user) => bucketOf(user) === bucket)
+    .filter((user) => sale.bucketOf(user) === bucket)
     .slice(0, most);
-const answers = (outcomes: readonly Outcome[]) =>
-  outcomes.map((outcome) => (outcome.kind === 'refused' ? outcome.reason : outcome.kind));
+const answers = (outcomes: readonly Outcome[]) => outcomes.map(wordOf);
 const accepted = (answered: readonly string[]) => answered.filter((each) => each === 'accepted');
 
 /** A worker of all shards, until the test is over. */
@@ -49,8 +43,7 @@ const work = () => onTestFinished(startWorker(sale.connections));
 async function audited(): Promise<Facts> {
   const drained = async () => (await openStreamQueue(sale.connections).depth()) === 0;
   await waitUntil('every stream to be drained', 20_000, drained);
-  const facts = await collectFacts(sale.connections, sale.id);
-  if (!facts) throw new Error('the voucher is gone');
+  const facts = await sale.facts();
   const { findings } = audit({ ...facts, attempts: sale.attempts });
   expect(findings.filter(({ verdict }) => verdict === 'violated')).toEqual([]);
   return facts;
@@ -60,7 +53,7 @@ test('splits the stock evenly, and is audited as one voucher', async () => {
   await onSale(10);
   expect(await Promise.all(sale.buckets.map(stockOf))).toEqual(['3', '3', '2', '2']);
   expect(await sale.remaining()).toBe(10);
-  expect(await collectFacts(sale.connections, sale.id)).toMatchObject({
+  expect(await sale.facts()).toMatchObject({
     redis: { stock: 10, buyers: {}, queued: [], isMoving: false },
   });
 });
@@ -80,7 +73,7 @@ test('sells every unit once to many users at once, and then says sold-out to all
   work();
   const buying = usersUpTo(120).flatMap((user) => [sale.buy(user), other.buy(user)]);
   expect(accepted(answers(await Promise.all(buying)))).toHaveLength(50);
-  expect(await stock()).toMatchObject({ stock: 0, inTransit: 0 });
+  expect(await sale.stockOfBuckets()).toMatchObject({ stock: 0, inTransit: 0 });
   expect(answers([await sale.buy(999)])).toEqual(['sold-out']);
   const { mysql, redis: inRedis } = await audited();
   expect(mysql.orders).toHaveLength(50);
@@ -103,10 +96,10 @@ describe('a transfer that was cut in half', () => {
     await sale.redis.hset(from.voucher(sale.id), 'stock', '0');
     const halfWay = { 'open:1': '1:1', 'sent:1': '1', moves: '1' };
     await sale.redis.hset(from.transfers(sale.id), halfWay);
-    expect(await stock()).toMatchObject({ stock: 1, inTransit: 1 });
+    expect(await sale.stockOfBuckets()).toMatchObject({ stock: 1, inTransit: 1 });
     expect(await sale.remaining()).toBe(1);
     expect(answers([await at(user).buy(user)])).toEqual(['accepted']);
-    expect(await stock()).toEqual({ stock: 0, inTransit: 0, open: [], transfers: 2 });
+    expect(await sale.stockOfBuckets()).toEqual({ stock: 0, inTransit: 0, open: [], transfers: 2 });
     expect(await sale.redis.hget(to.transfers(sale.id), 'got:0')).toBe('1');
   });
 });
@@ -118,12 +111,12 @@ describe('a dead letter', () => {
     await onSale(8);
     const order = await sale.bought(1);
     await sale.buyAs(usersUpTo(5, 2));
-    const bucket = bucketOf(order.userId);
+    const bucket = sale.bucketOf(order.userId);
     const before = Number(await stockOf(bucket));
     await sale.deadLetter(order);
     await sale.deadLetter(order);
     expect(await stockOf(bucket)).toBe(String(before + 1));
-    expect((await stock()).stock).toBe(3);
+    expect((await sale.stockOfBuckets()).stock).toBe(3);
     expect(await sale.buyer(1)).toBeNull();
     expect(await sale.redis.xlen(bucket.dead)).toBe(1);
   });
@@ -151,7 +144,7 @@ describe('a dead letter', () => {
   async function letterOf(units: number): Promise<string> {
     await onSale(units);
     const order = await sale.bought(3);
-    const { orders, queued } = bucketOf('3');
+    const { orders, queued } = sale.bucketOf('3');
     await sale.redis.del(orders, queued);
     await sale.deadLetter(order);
     const { letters } = await listLetters(sale.connections, 10);
@@ -159,21 +152,21 @@ describe('a dead letter', () => {
   }
   const replay = (id: string) =>
     replayLetter(sale.connections, { next: () => someOrder('1', '1').id }, id);
-  const anotherBucket = () => sale.buckets.find((each) => each !== bucketOf(3)) as ShardKeys;
+  const anotherBucket = () => sale.buckets.find((each) => each !== sale.bucketOf(3)) as ShardKeys;
   const sellAllOf = (bucket: ShardKeys) => sale.redis.hset(bucket.voucher(sale.id), 'stock', '0');
 
   test('is replayed in the bucket of its user', async () => {
     const { orderId, isFirst } = await replay(await letterOf(8));
     expect(isFirst).toBe(true);
     expect(await sale.find({ id: orderId })).toMatchObject({ status: 'queued', userId: '3' });
-    expect((await stock()).stock).toBe(7);
+    expect((await sale.stockOfBuckets()).stock).toBe(7);
   });
 
   test('is replayed with stock of another bucket, when that of its user has none', async () => {
     const letter = await letterOf(8);
-    await sellAllOf(bucketOf('3'));
+    await sellAllOf(sale.bucketOf('3'));
     expect(await replay(letter)).toMatchObject({ isFirst: true });
-    expect(await stock()).toMatchObject({ stock: 5, transfers: 1, open: [] });
+    expect(await sale.stockOfBuckets()).toMatchObject({ stock: 5, transfers: 1, open: [] });
   });
 
   test('is not replayed when every bucket is empty, or when nothing proves it', async () => {
@@ -190,7 +183,7 @@ describe('a dead letter', () => {
     const reopensMs = Date.now() + reopensAfterMs;
     await sale.redis.hset(anotherBucket().voucher(sale.id), { stock: '1', reopensMs });
     expect(await replay(letter)).toMatchObject({ isFirst: true });
-    expect((await stock()).stock).toBe(0);
+    expect((await sale.stockOfBuckets()).stock).toBe(0);
   });
 });
 
@@ -215,6 +208,6 @@ test('sells nothing, and never says sold-out, while a bucket does not answer for
   const counted = answers(outcomes);
   expect(accepted(counted)).toHaveLength(3);
   expect(new Set(counted)).toEqual(new Set(['accepted', 'not-ready']));
-  const ofLost = outcomes.filter((_, index) => bucketOf(index + 1) === second);
+  const ofLost = outcomes.filter((_, index) => sale.bucketOf(index + 1) === second);
   expect(new Set(answers(ofLost))).toEqual(new Set(['not-ready']));
 });

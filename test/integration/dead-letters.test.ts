@@ -6,7 +6,6 @@ import { execa } from 'execa';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { audit } from '../../src/service/audit/audit.ts';
-import { collectFacts } from '../../src/service/audit/collect.ts';
 import { confirmed } from '../../src/service/audit/facts.ts';
 import { readEpoch } from '../../src/service/connections/connections.ts';
 import { change } from '../../src/service/connections/mysql.ts';
@@ -26,6 +25,7 @@ import { ownLab } from '../support/own-lab.ts';
 import { type OwnSale, quietSale } from '../support/own-sale.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
 import {
+  factsOf,
   openStreamQueue,
   someOrder,
   someVoucher,
@@ -64,8 +64,7 @@ async function letterOf(order: Order): Promise<string> {
 
 /** The whole sale, as `npx lockstep audit` judges it. */
 async function audited() {
-  const facts = await collectFacts(sale.connections, sale.id);
-  if (!facts) throw new Error('the voucher is gone');
+  const facts = await sale.facts();
   return { verdict: audit(facts).verdict, facts };
 }
 
@@ -432,7 +431,7 @@ describe('npx lockstep dead-letters', () => {
     const { orderId } = JSON.parse(replayed.stdout) as { orderId: string };
     const isRecorded = async () => (await findOrder(lab, orderId))?.status === 'confirmed';
     await waitUntil('the order of the replay', 20_000, isRecorded);
-    expect((await collectFacts(lab, id))?.mysql.stock).toBe(1);
+    expect((await factsOf(lab, id)).mysql.stock).toBe(1);
     const discarded = await lockstep('discard', letter);
     expect([discarded.exitCode, await own()]).toEqual([0, undefined]);
     const gone = await lockstep('show', letter);

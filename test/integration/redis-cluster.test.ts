@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { collectFacts } from '../../src/service/audit/collect.ts';
 import { mostReplicas } from '../../src/service/connections/durability.ts';
 import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
 import { openRung } from '../../src/service/ladder/open-rung.ts';
@@ -11,7 +10,14 @@ import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { openConnections, readyConnections, testConnections } from '../support/connections.ts';
 import { held, openLock } from '../support/locks.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
-import { someOrder, someVoucher, workUntilEmpty } from '../support/sale.ts';
+import {
+  factsOf,
+  someOrder,
+  someVoucher,
+  usersUpTo,
+  wordOf,
+  workUntilEmpty,
+} from '../support/sale.ts';
 
 let cluster: RedisCluster;
 beforeAll(async () => {
@@ -121,13 +127,11 @@ test('a voucher sells from three masters, and no bucket lies while one of them i
   expect(new Set(owners).size).toBeGreaterThan(1);
   const [away] = owners as [(typeof owners)[number]];
   const here = buckets.filter((_, index) => owners[index] !== away);
-  const users = Array.from({ length: 400 }, (_, index) => String(index + 1));
+  const users = usersUpTo(400).map(String);
   const usersOf = (bucket: ShardKeys) =>
     users.filter((user) => bucketOf(voucher.id, user, voucher.buckets) === bucket);
-  const buy = async (user: string) => {
-    const outcome = await purchase(someOrder(voucher.id, user, `of-${user}`), voucher);
-    return outcome.kind === 'refused' ? outcome.reason : outcome.kind;
-  };
+  const buy = async (user: string) =>
+    wordOf(await purchase(someOrder(voucher.id, user, `of-${user}`), voucher));
 
   await away.kill();
   // All are users of one bucket: it borrows from the others that answer.
@@ -146,7 +150,7 @@ test('a voucher sells from three masters, and no bucket lies while one of them i
   for (const user of others) rest.push(await buy(user));
   expect(rest).toEqual([...Array<string>(stock - left - 1).fill('accepted'), 'sold-out']);
   await workUntilEmpty(connections);
-  expect(await collectFacts(connections, voucher.id)).toMatchObject({
+  expect(await factsOf(connections, voucher.id)).toMatchObject({
     ...{ redis: { stock: 0, queued: [] }, mysql: { stock: 0 } },
   });
   expect(await reconcile(connections, voucher.id)).toMatchObject({

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { audit } from '../../src/service/audit/audit.ts';
-import { collectFacts } from '../../src/service/audit/collect.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { select } from '../../src/service/connections/mysql.ts';
 import type { Outcome, Voucher } from '../../src/service/domain.ts';
@@ -14,7 +13,7 @@ import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { installGate } from '../../src/service/trace/checkpoints.ts';
 import { withCode } from '../support/basics.ts';
 import { testConnections } from '../support/connections.ts';
-import { someOrder, someVoucher } from '../support/sale.ts';
+import { factsOf, someOrder, someVoucher, usersUpTo, wordOf } from '../support/sale.ts';
 
 const quick = { rails: true, workMs: 0, retries: 0 };
 const slow = { ...quick, workMs: 300 };
@@ -22,9 +21,8 @@ const slow = { ...quick, workMs: 300 };
 /** No sale waits longer, however slow the machine is. */
 const roomy = { connections: 10, waitMs: 60_000 };
 
-const usersOf = (count: number) => Array.from({ length: count }, (_, index) => String(index + 1));
-const kindOf = (outcome: Outcome) => (outcome.kind === 'refused' ? outcome.reason : outcome.kind);
-const kinds = (outcomes: readonly Outcome[]) => outcomes.map(kindOf).sort();
+const usersOf = (count: number) => usersUpTo(count).map(String);
+const kinds = (outcomes: readonly Outcome[]) => outcomes.map(wordOf).sort();
 
 interface Open {
   readonly connections: Connections;
@@ -49,8 +47,7 @@ async function onSale(
 async function recorded({ connections }: Open, { id }: Voucher) {
   connections.redis('admin');
   await connections.ready();
-  const facts = await collectFacts(connections, id);
-  if (!facts) throw new Error('the voucher is gone');
+  const facts = await factsOf(connections, id);
   const { stock, orders, unitOrders } = facts.mysql;
   const found = audit(facts).findings.find(({ check }) => check === 'no-oversell');
   return { left: stock, orders: orders.length, sold: unitOrders?.length, verdict: found?.verdict };
@@ -106,7 +103,7 @@ test('a sale does not wait for a sale of the same voucher in another process', a
     await letOn.promise;
   });
   const buy = async ({ inventory }: Open, userId: string) =>
-    kindOf(await inventory.sell(someOrder(voucher.id, userId), voucher, freeLease));
+    wordOf(await inventory.sell(someOrder(voucher.id, userId), voucher, freeLease));
   const first = buy(one, '1'); // It stands still in the middle of its transaction.
   await untilLocked(one, voucher, 1);
   expect(await buy(two, '2')).toBe('accepted');
@@ -128,17 +125,17 @@ test('a unit that another sale has locked is no sold-out: that sale may still ro
   await untilLocked(opened, voucher, 1);
   const during: string[] = [];
   while (!isChecking) {
-    during.push(kindOf(await inventory.sell(someOrder(voucher.id, '2'), voucher, freeLease)));
+    during.push(wordOf(await inventory.sell(someOrder(voucher.id, '2'), voucher, freeLease)));
     if (during.includes('accepted')) break;
   }
-  expect(kindOf(await failing)).toBe('lease-lost');
+  expect(wordOf(await failing)).toBe('lease-lost');
   expect(during).not.toContain('sold-out');
   await waitUntil('the unit to be sold', 20_000, async () => {
     const outcome = await inventory.sell(someOrder(voucher.id, '3'), voucher, freeLease);
-    return kindOf(outcome) !== 'conflict';
+    return wordOf(outcome) !== 'conflict';
   });
   const late = await inventory.sell(someOrder(voucher.id, '4'), voucher, freeLease);
-  expect(kindOf(late)).toBe('sold-out');
+  expect(wordOf(late)).toBe('sold-out');
   expect(await recorded(opened, voucher)).toMatchObject({ left: 0, orders: 1, verdict: 'held' });
 });
 
@@ -153,7 +150,7 @@ describe('when all connections for sales are in use', () => {
         voucher,
         freeLease,
       );
-      answered.push(`${userId} ${kindOf(outcome)}`);
+      answered.push(`${userId} ${wordOf(outcome)}`);
     });
     await Promise.all(sales);
     expect(answered).toEqual(['3 database-busy', '1 accepted', '2 accepted']);

@@ -5,7 +5,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { collectInParts } from '../../src/service/audit/audit-in-parts.ts';
-import { collectFacts } from '../../src/service/audit/collect.ts';
 import { change, select } from '../../src/service/connections/mysql.ts';
 import { loadScript, runScript } from '../../src/service/connections/scripts.ts';
 import { reopensAfterMs } from '../../src/service/domain.ts';
@@ -162,17 +161,17 @@ describe('a change whose process dies', () => {
 
   test('leaves a sale that is moving, for both readers of the audit, until it is finished', async () => {
     const moving = async () => {
-      const whole = await collectFacts(sale.connections, sale.id);
+      const whole = await sale.facts();
       const parts: (boolean | undefined)[] = [];
       await collectInParts(sale.connections, sale.id, ({ redis }) => parts.push(redis?.isMoving));
-      return [whole?.redis?.isMoving, parts.at(-1)];
+      return [whole.redis?.isMoving, parts.at(-1)];
     };
     expect(await moving()).toEqual([false, false]);
     await dieAt('change-begun', () => sale.edit({ stock: stock + 3 }));
     expect(await moving()).toEqual([true, true]);
     await finishChanges(sale.connections);
     expect(await moving()).toEqual([false, false]);
-    expect((await collectFacts(sale.connections, sale.id))?.stocks).toEqual([stock, stock + 3]);
+    expect((await sale.facts()).stocks).toEqual([stock, stock + 3]);
   });
 
   test('is finished by a rebuild, when Redis lost what was applied', async () => {

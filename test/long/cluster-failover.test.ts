@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
-import { collectFacts } from '../../src/service/audit/collect.ts';
 import { confirmed, usersWithSeveralOrders } from '../../src/service/audit/facts.ts';
 import type { Voucher } from '../../src/service/domain.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
+import { factsOf } from '../support/sale.ts';
 import {
   acceptedOf,
   buyUntilKnown,
@@ -150,8 +150,7 @@ async function recordAll({ connections }: Sale, settings: Settings): Promise<voi
 async function lostOf(sale: Sale) {
   const lost = [];
   for (const voucher of sale.vouchers) {
-    const facts = await collectFacts(sale.connections, voucher.id);
-    if (!facts) throw new Error('the voucher is gone');
+    const facts = await factsOf(sale.connections, voucher.id);
     expect(usersWithSeveralOrders(facts)).toBe(0);
     const recorded = new Set(confirmed(facts).map(({ id }) => id));
     lost.push(...acceptedOf(sale, voucher).filter(({ orderId = '' }) => !recorded.has(orderId)));

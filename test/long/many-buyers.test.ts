@@ -1,20 +1,17 @@
 /** A sale of 150,000 orders: more values than one call of a function takes as its arguments. */
 import { expect, test } from 'vitest';
 import { audit } from '../../src/service/audit/audit.ts';
-import { collectFacts } from '../../src/service/audit/collect.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import type { Voucher } from '../../src/service/domain.ts';
 import { repair } from '../../src/service/orders/reconcile/repair.ts';
 import { openProcess, ownStores } from '../support/own-stores.ts';
-import { onSale } from '../support/sale.ts';
+import { factsOf, onSale, usersUpTo } from '../support/sale.ts';
 
 const many = 150_000;
 const atOnce = 1_000;
 
-const numbersFrom = (from: number) => Array.from({ length: atOnce }, (_, index) => from + index);
-
 async function inPages(write: (numbers: readonly number[]) => Promise<unknown>): Promise<void> {
-  for (let from = 1; from <= many; from += atOnce) await write(numbersFrom(from));
+  for (let from = 1; from <= many; from += atOnce) await write(usersUpTo(atOnce, from));
 }
 
 /** All orders are in flight: user `n` has order `n`. */
@@ -41,10 +38,10 @@ test('its facts are collected, and audited', async () => {
     const notes = numbers.map((n) => [String(n), `${voucher.id}:${n}`]);
     await redis.hset(queued, Object.fromEntries(notes));
   });
-  const facts = await collectFacts(connections, voucher.id);
-  expect(Object.keys(facts?.redis?.buyers ?? {})).toHaveLength(many);
-  expect(facts?.redis?.queued).toHaveLength(many);
-  expect(facts && audit(facts).findings.map(({ check }) => check)).toContain('no-oversell');
+  const facts = await factsOf(connections, voucher.id);
+  expect(Object.keys(facts.redis?.buyers ?? {})).toHaveLength(many);
+  expect(facts.redis?.queued).toHaveLength(many);
+  expect(audit(facts).findings.map(({ check }) => check)).toContain('no-oversell');
 });
 
 test('every forgotten buyer of it is repaired', async () => {

@@ -4,14 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { audit } from '../../src/service/audit/audit.ts';
-import { collectFacts } from '../../src/service/audit/collect.ts';
 import type { Attempt } from '../../src/service/audit/facts.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import type { Order, Outcome, Voucher } from '../../src/service/domain.ts';
 import { type OpenRung, openRung } from '../../src/service/ladder/open-rung.ts';
 import { findOrder } from '../../src/service/orders/find-order.ts';
 import { testConnections } from '../support/connections.ts';
-import { onSale, openStreamQueue, someOrder, startWorker as workOn } from '../support/sale.ts';
+import {
+  factsOf,
+  onSale,
+  openStreamQueue,
+  someOrder,
+  startWorker as workOn,
+} from '../support/sale.ts';
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -78,8 +83,7 @@ export async function expectRecorded(sale: Sale): Promise<void> {
       expect(await findOrder(connections, orderId)).toEqual({
         ...{ id: orderId, voucherId: voucher.id, userId, status: 'confirmed' },
       });
-    const facts = await collectFacts(connections, voucher.id);
-    if (!facts) throw new Error('the voucher is gone');
+    const facts = await factsOf(connections, voucher.id);
     const own = attempts.filter(({ voucherId }) => voucherId === voucher.id);
     expect(audit({ ...facts, attempts: own })).toMatchObject({ verdict: 'held' });
   }

@@ -4,7 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished } from 'vitest';
-import type { Attempt } from '../../src/service/audit/facts.ts';
+import type { Attempt, Facts } from '../../src/service/audit/facts.ts';
 import { type Connections, readEpoch } from '../../src/service/connections/connections.ts';
 import { type Pool, select } from '../../src/service/connections/mysql.ts';
 import type { ShardKeys } from '../../src/service/connections/sale-keys.ts';
@@ -23,7 +23,7 @@ import { openVouchers } from '../../src/service/purchase/vouchers.ts';
 import { type CheckpointName, installGate } from '../../src/service/trace/checkpoints.ts';
 import { quietRedis } from './connections.ts';
 import { openProcess, ownStores, startedProcess } from './own-stores.ts';
-import { inMysql, inventoryOf, onSale, someOrder, workUntilEmpty } from './sale.ts';
+import { factsOf, inMysql, inventoryOf, onSale, someOrder, workUntilEmpty } from './sale.ts';
 
 const hourMs = 3_600_000;
 type Settings = Readonly<Record<string, string>>;
@@ -191,10 +191,13 @@ export class OwnSale {
 
   /** `order id:request id` of what this user bought, as Redis has it. */
   buyer(user: number | string): Promise<string | null> {
-    const { bucketOf } = this.connections.saleKeys;
+    return this.redis.hget(this.bucketOf(user).buyers(this.id), String(user));
+  }
+
+  bucketOf(user: number | string): ShardKeys {
     const { buckets } = this.voucher;
-    const { buyers } = buckets ? bucketOf(this.id, String(user), buckets) : this.keys;
-    return this.redis.hget(buyers(this.id), String(user));
+    if (!buckets) return this.keys;
+    return this.connections.saleKeys.bucketOf(this.id, String(user), buckets);
   }
 
   /** The fields of each dead letter of its shard. */
@@ -204,9 +207,18 @@ export class OwnSale {
 
   /** Of all its buckets. */
   async stockInRedis(): Promise<number | null> {
-    const { redis, connections, id, voucher } = this;
-    if (!voucher.buckets) return Number((await this.inRedis())['stock']);
-    return (await stockOfBuckets(redis, connections.saleKeys, id, voucher.buckets)).stock;
+    if (!this.voucher.buckets) return Number((await this.inRedis())['stock']);
+    return (await this.stockOfBuckets()).stock;
+  }
+
+  /** With what is on its way between two of them. */
+  stockOfBuckets() {
+    const { redis, connections, id, buckets } = this;
+    return stockOfBuckets(redis, connections.saleKeys, id, buckets.length);
+  }
+
+  facts(): Promise<Facts> {
+    return factsOf(this.connections, this.id);
   }
 
   edit(asked: VoucherEdit) {

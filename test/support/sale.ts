@@ -3,6 +3,8 @@ import { randomInt, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { collectFacts } from '../../src/service/audit/collect.ts';
+import type { Facts } from '../../src/service/audit/facts.ts';
 import { waitsForReplicas } from '../../src/service/config.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { select } from '../../src/service/connections/mysql.ts';
@@ -102,6 +104,17 @@ export function onSale(
   const [beginTime, endTime] = [new Date(Date.now() - hourMs), new Date(Date.now() + endsInMs)];
   const sale = { title: 'test', stock, beginTime, endTime, rung: 'lua-stream', ...more };
   return openVouchers(connections).create(sale, inventoryOf(connections, sale.rung).prepare);
+}
+
+/** What the client is told, in one word. */
+export const wordOf = (outcome: Outcome): string =>
+  outcome.kind === 'refused' ? outcome.reason : outcome.kind;
+
+/** What the audit reads of this voucher, which there must be. */
+export async function factsOf(connections: Connections, voucherId: string): Promise<Facts> {
+  const facts = await collectFacts(connections, voucherId);
+  if (!facts) throw new Error('the voucher is gone');
+  return facts;
 }
 
 const inventories = new WeakMap<Connections, Inventory>();
