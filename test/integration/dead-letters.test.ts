@@ -2,7 +2,6 @@
  * The dead letters of the final rung, as an operator handles them: listed, replayed once and only
  * while it is safe, discarded.
  */
-import { execa } from 'execa';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { audit } from '../../src/service/audit/audit.ts';
@@ -20,8 +19,8 @@ import {
 } from '../../src/service/orders/letters.ts';
 import { recordOne } from '../../src/service/orders/record-orders.ts';
 import { deploymentSecret, putOnSale } from '../support/client.ts';
+import { lockstep, lockstepWith } from '../support/lockstep.ts';
 import { quietRedis, readyConnections } from '../support/connections.ts';
-import { ownLab } from '../support/own-lab.ts';
 import { type OwnSale, quietSale } from '../support/own-sale.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
 import {
@@ -352,10 +351,7 @@ describe('a discarded letter', () => {
 });
 
 describe('npx lockstep dead-letters', () => {
-  const program = new URL('../../dist/cli/lockstep.js', import.meta.url).pathname;
-  const lockstep = (...args: string[]) => lockstepIn({ LOCKSTEP_LAB: ownLab.folder }, ...args);
-  const lockstepIn = (env: Readonly<Record<string, string>>, ...args: string[]) =>
-    execa('node', [program, 'dead-letters', ...args], { env, reject: false });
+  const command = (...words: readonly string[]) => lockstep('dead-letters', ...words);
   /** Of the lab: the workers of its service make the letters. */
   async function labSale() {
     const lab = await readyConnections();
@@ -377,7 +373,7 @@ describe('npx lockstep dead-letters', () => {
     const own = await startedProcess(stores);
     const redis = own.redis('admin');
     const deployment = { ...stores, TOKEN_SECRET: deploymentSecret };
-    const listed = () => lockstepIn(deployment, 'list', '--deployment');
+    const listed = () => lockstepWith(deployment, 'dead-letters', 'list', '--deployment');
     await redis.flushdb();
     const ofEmpty = await listed();
     expect([ofEmpty.exitCode, ofEmpty.stdout]).toEqual([0, 'There are no dead letters.']);
@@ -394,16 +390,16 @@ describe('npx lockstep dead-letters', () => {
     const { id, poison } = await labSale();
     for (const user of [7, 8, 9]) await poison(user);
     const listed = async (...filter: string[]) => {
-      const { stdout } = await lockstep('list', '--voucher-id', id, ...filter, '--json');
+      const { stdout } = await command('list', '--voucher-id', id, ...filter, '--json');
       return (JSON.parse(stdout) as { letters: unknown[] }).letters.length;
     };
     await waitUntil('the letters', 20_000, async () => (await listed()) === 3);
     const ofReason = ['malformed', 'hope'].map((reason) => listed('--reason', reason));
     expect(await Promise.all(ofReason)).toEqual([3, 0]);
-    const replayed = await lockstep('replay', '--all', '--voucher-id', id);
+    const replayed = await command('replay', '--all', '--voucher-id', id);
     expect(replayed.exitCode).toBe(1);
     expect(replayed.stdout).toMatch(/^3 letters: 2 done, 1 refused[\s\S]*REPLAY_/);
-    const discarded = await lockstep('discard', '--all', '--voucher-id', id, '--json');
+    const discarded = await command('discard', '--all', '--voucher-id', id, '--json');
     expect(discarded.exitCode).toBe(0);
     expect(JSON.parse(discarded.stdout)).toMatchObject({ done: { length: 3 }, refused: [] });
     expect(await listed()).toBe(0);
@@ -418,23 +414,23 @@ describe('npx lockstep dead-letters', () => {
     const letter = (await own()) ?? '';
 
     const [listed, shown, unnamed] = await Promise.all([
-      lockstep('list', '--most', '10000'),
-      lockstep('show', letter),
-      lockstep('replay'),
+      command('list', '--most', '10000'),
+      command('show', letter),
+      command('replay'),
     ]);
     expect([listed.exitCode, listed.stdout]).toEqual([0, expect.stringContaining(letter)]);
     expect([unnamed.exitCode, unnamed.stderr]).toEqual(failedWith('LETTER_ID_MISSING'));
     expect(shown.stdout).toContain('malformed: voucherId is missing');
     expect(shown.stdout).toContain(`order ${order.id}: failed (malformed)`);
     expect(shown.stdout).toContain('nonsense=\\u001b[2J');
-    const replayed = await lockstep('replay', letter, '--json');
+    const replayed = await command('replay', letter, '--json');
     const { orderId } = JSON.parse(replayed.stdout) as { orderId: string };
     const isRecorded = async () => (await findOrder(lab, orderId))?.status === 'confirmed';
     await waitUntil('the order of the replay', 20_000, isRecorded);
     expect((await factsOf(lab, id)).mysql.stock).toBe(1);
-    const discarded = await lockstep('discard', letter);
+    const discarded = await command('discard', letter);
     expect([discarded.exitCode, await own()]).toEqual([0, undefined]);
-    const gone = await lockstep('show', letter);
+    const gone = await command('show', letter);
     expect([gone.exitCode, gone.stderr]).toEqual(failedWith('UNKNOWN_DEAD_LETTER'));
   });
 });

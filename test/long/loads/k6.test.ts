@@ -6,6 +6,7 @@ import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { httpServer, someFolder } from '../../support/basics.ts';
 import { tokenFor } from '../../support/client.ts';
+import { lockstep } from '../../support/lockstep.ts';
 import { lacksK6 } from '../../support/k6.ts';
 import { ownLab, theLab } from '../../support/own-lab.ts';
 
@@ -182,8 +183,7 @@ describe.skipIf(lacksK6)('a load that is interrupted', () => {
 describe.skipIf(lacksK6)('a load from two generators', () => {
   test('has one voucher, and one verdict when both have ended', async () => {
     const folder = someFolder();
-    const args = ['dist/cli/lockstep.js', 'voucher', 'lua-stream', '--stock', '100', '--json'];
-    const { stdout } = await execa('node', args, { env: { LOCKSTEP_LAB: ownLab.folder } });
+    const { stdout } = await lockstep('voucher', 'lua-stream', '--stock', '100', '--json');
     const { id: VOUCHER_ID } = JSON.parse(stdout) as { id: string };
     const partOf = (part: string) => {
       const SUMMARY_FOLDER = join(folder, part.replace(/\W/g, ''));

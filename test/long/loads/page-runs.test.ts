@@ -1,6 +1,5 @@
 /** Races and drills in the page, in Chromium on a real lab: begun, shown, and broken by hand. */
 import { readFileSync, rmSync } from 'node:fs';
-import { execa } from 'execa';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { askLab } from '../../../src/lab/by-hand/asked-faults.ts';
@@ -8,13 +7,13 @@ import { Lab } from '../../../src/lab/environment/lab.ts';
 import { withRedis } from '../../../src/lab/environment/replication.ts';
 import type { LoadCost } from '../../../src/lab/stage/seconds.ts';
 import { defaultKeyPrefix } from '../../../src/service/locks/lock.ts';
+import { lockstepWith } from '../../support/lockstep.ts';
 import { testConnections } from '../../support/connections.ts';
 import { newDataFolder } from '../../support/data-home.ts';
 import { ownLab } from '../../support/own-lab.ts';
 import { lockRow } from '../../support/own-stores.ts';
 import { livePage, openTab, textOf, widerThanAPhone } from '../../support/page.ts';
 
-const program = new URL('../../../scripts/lockstep.mjs', import.meta.url).pathname;
 const { folder } = ownLab;
 const runsFolder = newDataFolder();
 afterAll(() => rmSync(runsFolder, { recursive: true })); // After that of the page.
@@ -285,10 +284,10 @@ async function isExported(tab: Page): Promise<void> {
 }
 
 test('the report of a scoreboard is its table, and each cell says what was seen there', async () => {
-  const only = ['--rungs', 'redlock', '--faults', 'restart-empty,1-stopped'];
-  const { stdout } = await execa('node', [program, 'scoreboard', ...only, '--json'], {
-    env: { LOCKSTEP_LAB: folder, LOCKSTEP_RUNS: runsFolder },
-  });
+  const words = ['--rungs', 'redlock', '--faults', 'restart-empty,1-stopped', '--json'];
+  const settings = { LOCKSTEP_RUNS: runsFolder };
+  const { stdout, exitCode } = await lockstepWith(settings, 'scoreboard', ...words);
+  expect(exitCode).toBe(0);
   const report = await openTab(page.browser, `file://${JSON.parse(stdout).folder}/index.html`, {
     isOffline: true,
   });
