@@ -3,8 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openConnections } from '../../src/lab/environment/lab-connections.ts';
 import { choicesByHand } from '../../src/lab/play/by-hand.ts';
 import type { StageEvent } from '../../src/lab/stage/events.ts';
-import { play } from '../../src/lab/stage/runner.ts';
-import { playedOn, rowsOf } from '../support/judged-drill.ts';
+import { playedOn, playIn, rowsOf } from '../support/judged-drill.ts';
 import { theLab } from '../support/own-lab.ts';
 
 const lab = theLab(null);
@@ -94,19 +93,13 @@ test.each(['memory', 'redis-list', 'rabbitmq', 'lua-stream'] as const)(
   'on %s the worker stops at every checkpoint, and is free once it has settled its order',
   async (rung) => {
     const choices = rung === 'lua-stream' ? 'AWWWB' : 'AAAWWWB';
-    const { signal } = new AbortController();
     const told: string[] = [];
     const listen = (event: StageEvent) => {
       if (event.kind === 'lane' && event.lane === 'W')
         told.push(event.is === 'paused' ? event.checkpoint : event.is);
     };
-    const result = await play(
-      'choices',
-      choicesByHand,
-      { rung, choices, stopsEverywhere: true },
-      { lab: lab(), signal, untilInterrupted: (part) => part },
-      [listen],
-    );
+    const options = { rung, choices, stopsEverywhere: true };
+    const result = await playIn(lab(), choicesByHand, options, 240_000, [listen]);
     expect(told.filter((is) => is !== 'running')).toEqual([
       ...['delivered', 'recording', 'recorded', 'free'],
     ]);

@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import type { Lab } from '../../src/lab/environment/lab.ts';
 import { resultText } from '../../src/lab/report/result-text.ts';
+import type { Reader } from '../../src/lab/stage/events.ts';
 import type { Result } from '../../src/lab/stage/result.ts';
 import { textIn } from '../../src/lab/stage/result.ts';
 import { play } from '../../src/lab/stage/runner.ts';
@@ -17,10 +18,11 @@ export const playIn = <Options extends object, Own>(
   experiment: Experiment<Options, Own>,
   options: Options,
   withinMs = 300_000,
+  readers: readonly Reader[] = [],
 ): Promise<Result<Own>> => {
   const signal = AbortSignal.timeout(withinMs);
   const session = { lab, signal, untilInterrupted: <T>(part: Promise<T>) => part };
-  return play('test', experiment, options, session);
+  return play('test', experiment, options, session, readers);
 };
 
 export const playedOn =
