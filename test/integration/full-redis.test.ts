@@ -2,14 +2,13 @@
  * A Redis without memory refuses writes that need some. A lock can be released all the same, and
  * its orders are recorded and removed: so it has memory again.
  */
-import type { Counter } from '@prometheus-io/client';
 import { expect, test } from 'vitest';
 import { counts, type SalePlace, salePlaceOf } from '../../src/service/audit/collect.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
-import { registry } from '../../src/service/metrics/registry.ts';
 import { discardLetter } from '../../src/service/orders/letters.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
+import { valueOfSeries } from '../support/basics.ts';
 import { openLock } from '../support/locks.ts';
 import { ownSale } from '../support/own-sale.ts';
 import { usersUpTo } from '../support/sale.ts';
@@ -99,8 +98,5 @@ test('a dead letter is discarded while Redis is full, once', async () => {
   await expect(discardLetter(sale.connections, id)).rejects.toThrow('There is no dead letter');
 });
 
-async function recordedCount(): Promise<number> {
-  const metric = registry.getSingleMetric('lockstep_orders_settled_total') as Counter;
-  const { values } = await metric.get();
-  return values.find(({ labels }) => labels['result'] === 'recorded')?.value ?? 0;
-}
+const recordedCount = async () =>
+  (await valueOfSeries('lockstep_orders_settled_total{result="recorded"}')) ?? 0;

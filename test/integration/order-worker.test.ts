@@ -5,10 +5,10 @@ import { fullDatabase } from '../../src/lab/faults/database.ts';
 import { change } from '../../src/service/connections/mysql.ts';
 import { orderGroup } from '../../src/service/connections/sale-keys.ts';
 import type { Order } from '../../src/service/domain.ts';
-import { registry } from '../../src/service/metrics/registry.ts';
 import { reconcile } from '../../src/service/orders/reconcile/reconcile.ts';
 import { recordBatch, recordOne } from '../../src/service/orders/record-orders.ts';
 import { workOrders } from '../../src/service/orders/work-orders.ts';
+import { valueOfSeries } from '../support/basics.ts';
 import { tokenFor } from '../support/client.ts';
 import { quiet } from '../support/connections.ts';
 import { openInstance } from '../support/instance.ts';
@@ -82,11 +82,8 @@ describe('an order', () => {
   });
 });
 
-async function malformed(): Promise<number> {
-  const series = 'lockstep_orders_settled_total{result="malformed"}';
-  const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(series));
-  return Number(line?.split(' ').at(-1) ?? 0);
-}
+const malformed = async () =>
+  (await valueOfSeries('lockstep_orders_settled_total{result="malformed"}')) ?? 0;
 
 describe('a poison entry', () => {
   /** The entry of an accepted order, with one field changed; the buyer and the note stay. */

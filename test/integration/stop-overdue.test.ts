@@ -7,11 +7,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import { someFolder } from '../support/basics.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { ownPorts } from '../support/servers.ts';
-
-interface Line {
-  readonly event: string;
-  readonly open?: readonly string[];
-}
+import { linesOf } from '../support/service-process.ts';
 
 interface Stuck {
   /** Its log says this once it runs. */
@@ -52,19 +48,12 @@ test.each(cases)(
       env: { ...ownLab.environment, ...own, INSTANCE: 'overdue-1' },
       ...{ stdout: { file: logFile }, reject: false, timeout: 30_000, killSignal: 'SIGKILL' },
     });
-    await waitUntil('the process', 20_000, () =>
-      linesOf(logFile).some((line) => line.event === event),
-    );
+    const lines = () => linesOf(existsSync(logFile) ? readFileSync(logFile, 'utf8') : '');
+    await waitUntil('the process', 20_000, () => lines().some((line) => line.event === event));
     running.kill('SIGTERM');
     const { exitCode } = await running;
     expect(exitCode).toBe(1);
-    const overdue = linesOf(logFile).find((line) => line.event === 'stop-overdue');
+    const overdue = lines().find((line) => line.event === 'stop-overdue');
     expect(overdue?.open?.length).toBeGreaterThan(0);
   },
 );
-
-function linesOf(logFile: string): Line[] {
-  const text = existsSync(logFile) ? readFileSync(logFile, 'utf8') : '';
-  const whole = text.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'));
-  return whole.map((line) => JSON.parse(line) as Line);
-}

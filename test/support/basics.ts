@@ -1,10 +1,11 @@
-/** What needs no server of the lab: folders, HTTP, codes of errors, logs, order ids, clocks. */
+/** What needs no server of the lab: folders, HTTP, errors, logs, metrics, order ids, clocks. */
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Logger, pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
+import { registry } from '../../src/service/metrics/registry.ts';
 import type { Stretch } from '../../src/service/order-ids/snowflake.ts';
 import { newDataFolder } from './data-home.ts';
 
@@ -66,6 +67,12 @@ export function listeningLog(): { log: Logger; events: string[] } {
   const events: string[] = [];
   const write = (line: string) => void events.push((JSON.parse(line) as { event: string }).event);
   return { log: pino({ level: 'info' }, { write }), events };
+}
+
+/** What this process has counted in a series; null without it. */
+export async function valueOfSeries(series: string): Promise<number | null> {
+  const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(series));
+  return line === undefined ? null : Number(line.split(' ').at(-1));
 }
 
 /** The first id that is not above the one before it; undefined when all ascend. */

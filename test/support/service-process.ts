@@ -28,6 +28,7 @@ export interface Line {
   readonly doesRedisAnswer?: boolean;
   readonly doesMysqlAnswer?: boolean;
   readonly isMysqlFull?: boolean;
+  readonly open?: readonly string[];
 }
 
 export interface ServiceProcess {
@@ -101,7 +102,7 @@ export async function launchService(
   };
 }
 
-const linesOf = (log: string): Line[] =>
+export const linesOf = (log: string): Line[] =>
   log
     .split('\n')
     .filter((line) => line.startsWith('{') && line.endsWith('}'))

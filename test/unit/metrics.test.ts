@@ -4,12 +4,7 @@ import { withMeasuredWaits } from '../../src/service/ladder/open-rung.ts';
 import { noLock } from '../../src/service/locks/none.ts';
 import { countPurchase } from '../../src/service/metrics/purchases.ts';
 import { countSettled } from '../../src/service/metrics/records.ts';
-import { registry } from '../../src/service/metrics/registry.ts';
-
-async function valueOfSeries(series: string): Promise<number | null> {
-  const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(series));
-  return line === undefined ? null : Number(line.split(' ').at(-1));
-}
+import { valueOfSeries } from '../support/basics.ts';
 
 test('each outcome of a rung is there at 0 once the rung has sold', async () => {
   const of = (outcome: string) =>

@@ -1,13 +1,12 @@
 /** A service that strangers can reach, and that runs as root. */
-import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
 import { warnOfRoot } from '../../src/service/processes/open-process.ts';
+import { listeningLog } from '../support/basics.ts';
 
 function warnings(HOST: string, user: number): string[] {
-  const events: string[] = [];
-  const write = (line: string) => void events.push((JSON.parse(line) as { event: string }).event);
+  const { log, events } = listeningLog();
   const getuid = vi.spyOn(process, 'getuid').mockReturnValue(user);
-  warnOfRoot({ HOST }, pino({}, { write }));
+  warnOfRoot({ HOST }, log);
   getuid.mockRestore();
   return events;
 }
