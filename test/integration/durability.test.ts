@@ -21,7 +21,7 @@ import { openInstance } from '../support/instance.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { ownDatabase, ownStores } from '../support/own-stores.ts';
 import { luaStreamSale, openLuaStream, someOrder, someVoucher } from '../support/sale.ts';
-import { startOwnRedis } from '../support/servers.ts';
+import { startOwnRedis, startOwnRedises } from '../support/servers.ts';
 
 /** It promises `always`, unless it says otherwise. */
 const opened = (changes: Readonly<Record<string, string>>) => readyConnections(changes, 'purchase');
@@ -112,9 +112,7 @@ test('a Redis that allows no CONFIG is not compared, and the log says so', async
 /** A master with its replicas, and a voucher that is on sale there. */
 async function replicated(count = 1) {
   const master = await startOwnRedis({ 'min-replicas-to-write': String(count) });
-  const replicas: OwnRedis[] = [];
-  while (replicas.length < count)
-    replicas.push(await startOwnRedis({ replicaof: `127.0.0.1 ${master.port}` }));
+  const replicas = await startOwnRedises(count, { replicaof: `127.0.0.1 ${master.port}` });
   const [replica] = replicas as [OwnRedis];
   const ORDER_REPLICAS = String(count);
   const settings = { REDIS_URL: master.url, ORDER_DURABILITY: 'replica', ORDER_REPLICAS };

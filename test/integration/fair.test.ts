@@ -11,7 +11,7 @@ import { loadScript, runScript } from '../../src/service/connections/scripts.ts'
 import type { AcquireOptions, Lease, Lock } from '../../src/service/locks/lock.ts';
 import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
 import { callsOf, quietRedis, readyRedis } from '../support/connections.ts';
-import { held, openLock } from '../support/locks.ts';
+import { expectSoon, giveToSomebody, held, openLock } from '../support/locks.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 
@@ -75,11 +75,6 @@ async function standInLine(who: string, passesAt: number): Promise<void> {
 }
 const inAMinute = () => Date.now() + 60_000;
 
-/** A holder that is gone as soon as its key is: Redis says nothing to those who wait. */
-async function holdAsSomebody(): Promise<void> {
-  await redis.multi().hset(key, 'somebody', 1).pexpire(key, 60_000).exec();
-}
-
 /** Until these hear what is sent to their channels. */
 async function untilListening(...waiters: readonly string[]): Promise<void> {
   const channels = waiters.map((each) => `${channel}:${each}`);
@@ -87,13 +82,6 @@ async function untilListening(...waiters: readonly string[]): Promise<void> {
     const counts = await redis.pubsub('NUMSUB', ...channels);
     return channels.every((_, index) => Number(counts[2 * index + 1]) === 1);
   });
-}
-
-/** Not by its own clock, after 20 s. */
-async function expectSoon(waiting: Promise<Lease>): Promise<void> {
-  const startedAt = performance.now();
-  await (await waiting).release();
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
 }
 
 test('the lock goes to those who wait in the order in which they came', async () => {
@@ -184,7 +172,7 @@ test('a turn that has passed is passed over', async () => {
 
 test('the next in line is notified by the one that removes a turn that timed out', async () => {
   const late = await fairLock();
-  await holdAsSomebody();
+  await giveToSomebody(redis, key);
   await standInLine('short:turn', inAMinute());
   const next = acquire(await fairLock());
   await untilInLine(2);
@@ -215,7 +203,7 @@ test('a living waiter whose turn timed out in a line that was never empty is wok
 });
 
 test('whoever is first when the one before leaves is called, if the lock is free by then', async () => {
-  await holdAsSomebody(); // So that only the leaving can be what calls the next.
+  await giveToSomebody(redis, key); // So that only the leaving can be what calls the next.
   const first = waiter(await fairLock());
   await untilInLine(1);
   const second = acquire(await fairLock());

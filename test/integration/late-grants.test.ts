@@ -10,7 +10,7 @@ import { waitUntil } from '../../src/lab/environment/wait-until.ts';
 import type { RungName } from '../../src/service/ladder/rungs.ts';
 import type { Lock } from '../../src/service/locks/lock.ts';
 import { held, openLock } from '../support/locks.ts';
-import { startOwnRedis } from '../support/servers.ts';
+import { startOwnRedises } from '../support/servers.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 
 /** How many servers each lock has, and how many of them hang. */
@@ -85,13 +85,6 @@ async function leftOn(server: OwnRedis): Promise<string[]> {
 const left = async (servers: readonly OwnRedis[]) =>
   (await Promise.all(servers.map(leftOn))).flat();
 
-/** One after the other: each takes the next free port. */
-async function startServers(count: number): Promise<OwnRedis[]> {
-  const servers: OwnRedis[] = [];
-  while (servers.length < count) servers.push(await startOwnRedis());
-  return servers;
-}
-
 /** @returns what is left twenty seconds after the hang. */
 async function hangAndLook(
   name: RungName,
@@ -153,7 +146,7 @@ type Look = (name: RungName, servers: readonly OwnRedis[], hung: number) => Prom
 
 /** All locks at the same time. @returns what is left of each */
 async function ofEachLock(look: Look): Promise<Record<string, string[]>> {
-  const all = await startServers(locks.reduce((sum, [, count]) => sum + count, 0));
+  const all = await startOwnRedises(locks.reduce((sum, [, count]) => sum + count, 0));
   const looks = locks.map(async ([name, count, hung]) => {
     return [name, await look(name, all.splice(0, count), hung)] as const;
   });
@@ -171,5 +164,5 @@ test('a request that reaches Redis after its release takes no effect', async () 
 });
 
 test('so does one of redlock whose connections were closed before the release', async () => {
-  expect(await releaseFirst('redlock', await startServers(3), 2, true)).toEqual([]);
+  expect(await releaseFirst('redlock', await startOwnRedises(3), 2, true)).toEqual([]);
 });

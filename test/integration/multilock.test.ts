@@ -7,7 +7,7 @@ import { LeaseLost, LockMastersMissing } from '../../src/service/errors.ts';
 import type { AcquireOptions, Lock } from '../../src/service/locks/lock.ts';
 import { asOneOwner } from '../../src/service/locks/shared/owner.ts';
 import { patient, quietRedis, testConnections } from '../support/connections.ts';
-import { held, ladderLock, openLock } from '../support/locks.ts';
+import { giveToSomebody, held, ladderLock, openLock } from '../support/locks.ts';
 import { ownLab } from '../support/own-lab.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { proxyBefore, type TestProxy } from '../support/test-proxy.ts';
@@ -72,9 +72,9 @@ const expectOn = (count: number) =>
   expect.poll(onHowMany, { message: 'masters that have the lock' }).toBe(count);
 
 /** Until the test is over. */
-async function giveToSomebody(redis = masters[2]): Promise<void> {
-  await redis?.multi().del(key).hset(key, 'somebody', 1).pexpire(key, 60_000).exec();
-  onTestFinished(async () => void (await redis?.del(key)));
+async function takeAway(redis = masters[2] as Redis): Promise<void> {
+  await giveToSomebody(redis, key);
+  onTestFinished(async () => void (await redis.del(key)));
 }
 
 async function refusalOf(lock: Lock): Promise<LockMastersMissing> {
@@ -134,7 +134,7 @@ test('a master that hangs costs one answer time, and the others are freed', asyn
 
 test('an owner that finds one master taken frees the others, and gets null', async () => {
   const lock = await lockOver(urls());
-  await giveToSomebody();
+  await takeAway();
   expect(await lock.acquire(resource, { waitMs: 100 })).toBeNull();
   await expectOn(1);
 });
@@ -172,7 +172,7 @@ test('a release goes on past a dead master, names it, and nobody renews the leas
 test('while it waits its leases last twice the wait, then as long as it asked for', async () => {
   const lock = await lockOver(urls());
   const ends = () => Promise.all(masters.map((redis) => redis.pttl(key)));
-  await giveToSomebody();
+  await takeAway();
   const waiting = lock.acquire(resource, { waitMs: 6_000, leaseMs: 400 });
   await expectOn(3);
   for (const end of (await ends()).slice(0, 2)) expect(end).toBeGreaterThan(6_000);
@@ -187,7 +187,7 @@ test('while it waits its leases last twice the wait, then as long as it asked fo
 test('a lease that another owner has by now is not renewed, and is lost', async () => {
   const { lock } = await openLock('redis-reentrant', { REDIS_URL: quietRedis() });
   const lease = await acquire(lock, { leaseMs: 60_000 });
-  await giveToSomebody(masters[0]);
+  await takeAway(masters[0]);
   await lease.renew?.(100);
   expect(await masters[0]?.pttl(key)).toBeGreaterThan(10_000);
   expect(lease.signal.reason).toBeInstanceOf(LeaseLost);

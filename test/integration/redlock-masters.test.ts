@@ -15,7 +15,7 @@ import {
 } from '../../src/service/errors.ts';
 import type { Lease, Lock, RedisLockOptions } from '../../src/service/locks/lock.ts';
 import { redlockLock } from '../../src/service/locks/redlock.ts';
-import { startOwnRedis } from '../support/servers.ts';
+import { startOwnRedises } from '../support/servers.ts';
 
 const key = 'lock:seat';
 const soonMs = 10_000;
@@ -39,8 +39,7 @@ async function connect(servers: readonly OwnRedis[]): Promise<Redis[]> {
 
 /** A lock, the clients that it has, and one client more for each master: for a look at its keys. */
 async function startRedlock(options: RedisLockOptions) {
-  const servers: OwnRedis[] = [];
-  for (let count = 0; count < 3; count++) servers.push(await startOwnRedis());
+  const servers = await startOwnRedises(3);
   const [clients, lookers] = [await connect(servers), await connect(servers)];
   return { servers, clients, lookers, lock: redlockLock(clients, options) };
 }

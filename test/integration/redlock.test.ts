@@ -6,7 +6,7 @@ import type { Lock } from '../../src/service/locks/lock.ts';
 import { readyRedis, testConnections } from '../support/connections.ts';
 import { held, ladderLock } from '../support/locks.ts';
 import { ownLab } from '../support/own-lab.ts';
-import { startOwnRedis } from '../support/servers.ts';
+import { startOwnRedises } from '../support/servers.ts';
 
 const masters = () => (ownLab.environment['REDLOCK_URLS'] ?? '').split(',');
 
@@ -48,7 +48,7 @@ test('redlock · a lease is shorter than its keys, by the drift that clocks may 
 });
 
 test('redlock · a release that a master has answered is not sent again', async () => {
-  const servers = [await startOwnRedis(), await startOwnRedis(), await startOwnRedis()];
+  const servers = await startOwnRedises(3);
   const lock = await redlockOver(...servers.map(({ url }) => url));
   for (const resource of ['one', 'other']) await (await held(lock, resource)).release();
   for (const { url } of servers) {

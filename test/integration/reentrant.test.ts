@@ -16,7 +16,7 @@ import {
 } from '../../src/service/locks/shared/redisson-leases.ts';
 import { installGate } from '../../src/service/trace/checkpoints.ts';
 import { quietRedis, readyRedis } from '../support/connections.ts';
-import { held, ladderLock, openLock } from '../support/locks.ts';
+import { expectSoon, giveToSomebody, held, ladderLock, openLock } from '../support/locks.ts';
 import { someVoucherId } from '../support/sale.ts';
 import { proxyBefore } from '../support/test-proxy.ts';
 
@@ -40,11 +40,6 @@ const openReentrant = (watchdogMs = 30_000, REDIS_URL = quietRedis()) =>
 
 const acquire = (lock: Lock, options?: Partial<AcquireOptions>) => held(lock, resource, options);
 const isFree = async () => (await redis.exists(key)) === 0;
-
-/** Another owner takes the key away. */
-async function giveToSomebody(): Promise<void> {
-  await redis.multi().del(key).hset(key, 'somebody', 1).pexpire(key, 20_000).exec();
-}
 
 interface Inside {
   readonly lock: Lock;
@@ -126,7 +121,7 @@ describe('a lease inside another', () => {
   inside()(
     'is refused when another owner has the lock, and the outer one is told',
     async ({ lock, outer }) => {
-      await giveToSomebody();
+      await giveToSomebody(redis, key);
       expect(await lock.acquire(resource, { waitMs: 0 })).toBeNull();
       expect(outer.signal.reason).toBeInstanceOf(LeaseLost);
       expect(() => outer.assertHeld()).toThrow(`The lease on ${resource} ended`);
@@ -215,12 +210,6 @@ const listeners = async () =>
 const untilListening = (count: number) =>
   waitUntil(`${count} to listen`, 20_000, async () => (await listeners()) === count);
 
-/** Granted within a fifth of the wait: not by a waiter's own clock, at its end. */
-async function expectSoon(waiting: Promise<unknown>): Promise<void> {
-  const startedAt = performance.now();
-  await waiting;
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
-}
 const longWait = { waitMs: 50_000 };
 
 /** A lock whose Redis is the same, through a proxy. */

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { execa, type Options } from 'execa';
+import type { Redis } from 'ioredis';
 import { expect, onTestFinished } from 'vitest';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { type RungName, rungNamed } from '../../src/service/ladder/rungs.ts';
@@ -45,6 +46,18 @@ export async function held(
   const lease = await lock.acquire(resource, { waitMs: 20_000, ...options });
   expect(lease, `the lock on ${resource}, in time`).not.toBeNull();
   return releasedLater(lease as Lease);
+}
+
+/** Not by the clock of the one who waits, at its end. */
+export async function expectSoon(waiting: Promise<unknown>): Promise<void> {
+  const startedAt = performance.now();
+  await waiting;
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+}
+
+/** As another owner has it. Redis says nothing to those who wait. */
+export async function giveToSomebody(redis: Redis, key: string): Promise<void> {
+  await redis.multi().del(key).hset(key, 'somebody', 1).pexpire(key, 60_000).exec();
 }
 
 /** By the clock that all processes of the machine share, in nanoseconds. */

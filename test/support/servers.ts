@@ -50,6 +50,16 @@ export async function startOwnRedis(
   return startOwn(new OwnRedis({ ...place, settings, ...more }));
 }
 
+/** One after the other: each takes the next free port. */
+export async function startOwnRedises(
+  count: number,
+  settings: OwnRedisOptions['settings'] = {},
+): Promise<OwnRedis[]> {
+  const servers: OwnRedis[] = [];
+  while (servers.length < count) servers.push(await startOwnRedis(settings));
+  return servers;
+}
+
 /** Of a test file's own: no order worker of the lab consumes its queues. */
 export interface OwnRabbitmq {
   readonly url: string;
