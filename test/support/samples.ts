@@ -12,6 +12,10 @@ import { storyOf } from '../../src/lab/report/demo-lines.ts';
 import { claimOf } from '../../src/service/ladder/rung.ts';
 import { ladder } from '../../src/service/ladder/rungs.ts';
 
+function without<T>(sampled: readonly T[], whole: readonly T[]): readonly T[] {
+  return whole.filter((each) => !sampled.includes(each));
+}
+
 /** Chapter and claim: what a race or a rush is an example of. */
 export const kindOfRace = ({ race, rung }: RaceOnRung): string =>
   `${ladder[rung].chapter} ${claimOn(ladder[rung], schedules[race])}`;
@@ -34,9 +38,7 @@ function chooseRaces(): RaceOnRung[] {
 }
 
 export const sampledRaces: readonly RaceOnRung[] = chooseRaces();
-export const otherRaces: readonly RaceOnRung[] = shortRaces.filter(
-  (pair) => !sampledRaces.includes(pair),
-);
+export const otherRaces = without(sampledRaces, shortRaces);
 
 const seed = 7; // The demo has another one.
 const all = rushes(seed);
@@ -45,15 +47,11 @@ const isSampled = (request: RunRequest, index: number): boolean =>
   storyOf(request) !== undefined || kinds.indexOf(kindOfRush(request)) === index;
 
 export const sampledRushes: readonly RunRequest[] = all.filter(isSampled);
-export const otherRushes: readonly RunRequest[] = all.filter(
-  (request) => !sampledRushes.includes(request),
-);
+export const otherRushes = without(sampledRushes, all);
 
 /** One loses orders at once, the other sells a user two. */
 export const sampledMutants: readonly MutantName[] = ['early-acknowledgement', 'no-unique-key'];
-export const otherMutants: readonly MutantName[] = mutantNames.filter(
-  (name) => !sampledMutants.includes(name),
-);
+export const otherMutants = without(sampledMutants, mutantNames);
 
 export const testOfMutant = (name: MutantName): string =>
   `${name} turns ${mutants[name].turnsRed} red, and the real rung holds`;
