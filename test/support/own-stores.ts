@@ -2,8 +2,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import mysql from 'mysql2/promise';
 import { onTestFinished } from 'vitest';
+import { connectAsRoot } from '../../src/lab/environment/database-root.ts';
 import { databases } from '../../src/lab/environment/servers/database.ts';
 import type { Connections } from '../../src/service/connections/connections.ts';
 import { agreeOnEpoch } from '../../src/service/connections/epoch.ts';
@@ -46,15 +46,11 @@ export async function startedProcess(
   return connections;
 }
 
-/** The server lets root in on its socket only. */
-const sockets = () => databases.map((database) => join(ownLab.folder, database, 'server.sock'));
-
 /** @returns a connection that the caller ends. */
-export const asRoot = () =>
-  mysql.createConnection({
-    socketPath: sockets().find((path) => existsSync(path)) ?? '',
-    user: 'root',
-  });
+export const asRoot = () => {
+  const folders = databases.map((database) => join(ownLab.folder, database));
+  return connectAsRoot(folders.find((data) => existsSync(join(data, 'server.sock'))) ?? '');
+};
 
 /** Done now, and undone when the test is over. */
 async function untilTestEnds(statements: readonly string[], undo: string): Promise<void> {
