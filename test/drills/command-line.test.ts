@@ -1,16 +1,13 @@
 /** `lockstep` as people call it: what it prints, and what its exit code says. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import { newDataFolder } from '../support/data-home.ts';
 import { lockstepWith } from '../support/lockstep.ts';
 import { ownLab } from '../support/own-lab.ts';
 
-let runsFolder: string;
-beforeAll(() => {
-  runsFolder = mkdtempSync(join(tmpdir(), 'lockstep-runs-'));
-});
-afterAll(() => rmSync(runsFolder, { recursive: true, force: true }));
+const runsFolder = newDataFolder();
+afterAll(() => rmSync(runsFolder, { recursive: true }));
 
 const lockstep = (words: string) =>
   lockstepWith({ LOCKSTEP_RUNS: runsFolder }, ...words.split(' '));
