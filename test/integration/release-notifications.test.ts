@@ -12,6 +12,7 @@ import {
   releaseNotifications,
   type Subscription,
 } from '../../src/service/locks/shared/release-notifications.ts';
+import { fakeTimers } from '../support/basics.ts';
 import { callsOf, quietRedis, readyConnections, testConnections } from '../support/connections.ts';
 import { ladderLock } from '../support/locks.ts';
 import { startOwnRedis } from '../support/servers.ts';
@@ -80,8 +81,7 @@ test('a waiter that gave up before waits for nothing, and none leaves a listener
 
 test('a wait is not over a fraction of a millisecond early', async () => {
   const subscription = subscribers()(channel);
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let isOver = false;
   const waiting = subscription.notified(10.4).then(() => {
     isOver = true;

@@ -2,10 +2,10 @@
 import { createHmac } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose';
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { isServiceError } from '../../src/service/errors.ts';
 import { tokenReader } from '../../src/service/http/tokens.ts';
-import { httpServer, withCode } from '../support/basics.ts';
+import { fakeTimers, httpServer, withCode } from '../support/basics.ts';
 import { call, deploymentSecret, putOnSale, tokenFor } from '../support/client.ts';
 import { ownStores } from '../support/own-stores.ts';
 import { deploy } from '../support/service-process.ts';
@@ -134,16 +134,14 @@ test('a new key of the issuer is read when a token names it, but once a second a
   await publish(one, two);
   const token = `Bearer ${await sign(two)}`;
   expect(await read(token)).toBeNull();
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1_100 });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeTimers({ toFake: ['Date'], now: Date.now() + 1_100 });
   expect(await read(token)).toMatchObject({ sub: '7' });
 });
 
 test('a key that the issuer withdraws is used for five minutes', async () => {
   const [one, two] = [await keyPair('one', 'ES256'), await keyPair('two', 'ES256')];
   await publish(one);
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const read = reader();
   const token = `Bearer ${await sign(one)}`;
   expect(await read(token)).toMatchObject({ sub: '7' });
@@ -161,8 +159,7 @@ test('while the issuer is away, known keys are used, and no token is called wron
   expect(await known(`Bearer ${await sign(pair)}`)).toMatchObject({ sub: '7' });
   const fresh = reader();
   await goAway();
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
   const token = `Bearer ${await sign(pair)}`;
   expect(await known(token)).toMatchObject({ sub: '7' });
   await expect(Promise.resolve(fresh(token))).rejects.toThrow(withCode('TOKEN_KEYS_UNAVAILABLE'));
@@ -174,8 +171,7 @@ test('while the issuer is away, tokens of strangers make it be asked once a seco
   const failures: unknown[] = [];
   const read = reader((error) => failures.push(error));
   expect(await read(`Bearer ${await sign(pair)}`)).toMatchObject({ sub: '7' });
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
   await goAway();
   const forged = `Bearer ${await sign(await keyPair('two', 'ES256'))}`;
   const many = await Promise.allSettled(Array.from({ length: 50 }, () => read(forged)));

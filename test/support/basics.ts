@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Logger, pino } from 'pino';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { registry } from '../../src/service/metrics/registry.ts';
 import type { Stretch } from '../../src/service/order-ids/snowflake.ts';
 import { newDataFolder } from './data-home.ts';
@@ -73,6 +73,12 @@ export function listeningLog(): { log: Logger; events: string[] } {
 export async function valueOfSeries(series: string): Promise<number | null> {
   const line = (await registry.metrics()).split('\n').find((each) => each.startsWith(series));
   return line === undefined ? null : Number(line.split(' ').at(-1));
+}
+
+/** Until the test is over. */
+export function fakeTimers(options?: Parameters<typeof vi.useFakeTimers>[0]): void {
+  vi.useFakeTimers(options);
+  onTestFinished(() => void vi.useRealTimers());
 }
 
 /** The first id that is not above the one before it; undefined when all ascend. */

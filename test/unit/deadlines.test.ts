@@ -1,19 +1,16 @@
 /** Waiting with a limit: what a timer, a signal and a late grant leave behind. */
 import { getEventListeners } from 'node:events';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Alarm, inTime, keepUnlessAborted } from '../../src/service/locks/shared/deadlines.ts';
 import { endlessLease } from '../../src/service/locks/shared/leases.ts';
 import { poll } from '../../src/service/locks/shared/server-lock.ts';
+import { fakeTimers } from '../support/basics.ts';
 
 const gaveUp = new Error('gave up');
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 describe('an alarm', () => {
   test('that is set again forgets the time before', () => {
-    vi.useFakeTimers();
+    fakeTimers();
     const alarm = new Alarm();
     const work = vi.fn();
     alarm.set(() => 0, work);
@@ -24,7 +21,7 @@ describe('an alarm', () => {
   });
 
   test('is not early by a fraction of a millisecond', () => {
-    vi.useFakeTimers();
+    fakeTimers();
     const looks: number[] = [];
     const times = [10.4, 0];
     const leftMs = () => times.shift() ?? 0;

@@ -8,6 +8,7 @@ import {
   timedLease,
 } from '../../src/service/locks/shared/leases.ts';
 import { Ownership, Watchdog } from '../../src/service/locks/shared/ownership.ts';
+import { fakeTimers } from '../support/basics.ts';
 
 const owned = { resource: 'seat', key: 'lock:seat', owner: 'me' };
 const nothing = async () => {};
@@ -38,8 +39,7 @@ test('a lease whose grant came after its end lasted 0 ms, and no negative time',
 
 /** What Redis answers the renewals of a watched lease, after a third of it. */
 function watchedLease(renew: () => Promise<boolean>) {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
+  fakeTimers();
   const watchdog = new Watchdog(300, renew);
   const terms = { leaseMs: 300, isRenewed: true };
   const ownership = new Ownership(owned, terms, () => watchdog.unwatch(ownership));
@@ -99,8 +99,7 @@ test('leases without an end share a signal that any number of callers listen to'
 });
 
 test('a lease that is longer than the limit of a timer is held, until its end', () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const leaseMs = 2 ** 31 + 5;
   const ownership = new Ownership(owned, { leaseMs, isRenewed: false }, () => {});
   ownership.validFrom(performance.now(), leaseMs);

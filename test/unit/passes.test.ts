@@ -1,7 +1,8 @@
 /** Passes of the waiting room: whose they are, for what, and until when. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { signToken } from '../../src/service/http/tokens.ts';
 import { passes } from '../../src/service/http/waiting-room.ts';
+import { fakeTimers } from '../support/basics.ts';
 
 const secret = 'a secret of more than thirty-two letters';
 const { sign, isPass } = passes([secret]);
@@ -10,12 +11,7 @@ const startMs = Date.UTC(2026, 0, 1);
 const untilMs = startMs + 60_000;
 const pass = sign(bearer, untilMs);
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'], now: startMs });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => fakeTimers({ toFake: ['Date'], now: startMs }));
 
 test('a pass lets its user buy until it lapses, and a little longer: clocks differ', () => {
   expect(isPass(pass, bearer)).toBe(true);

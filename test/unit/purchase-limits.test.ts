@@ -1,13 +1,13 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { purchaseLimits } from '../../src/service/http/purchase-limits.ts';
+import { fakeTimers } from '../support/basics.ts';
 
 const limits = (tries: number, most = 1) =>
   purchaseLimits({ USER_TRIES_PER_SECOND: tries, PURCHASES_AT_ONCE: most });
 
 describe('the tries of a user', () => {
   test('are so many in a second, and each user has their own', () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    fakeTimers({ toFake: ['performance'] });
     vi.advanceTimersByTime(5_000);
     const { msUntilTry } = limits(2);
     expect(['7', '7', '7', '8'].map(msUntilTry)).toEqual([0, 0, 1_000, 0]);

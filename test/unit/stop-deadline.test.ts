@@ -1,16 +1,13 @@
 /** When a stop is overdue; test/integration/stop-overdue.test.ts has what becomes of it. */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { endOnceOverdue } from '../../src/service/processes/open-process.ts';
-import { quiet } from '../support/basics.ts';
+import { fakeTimers, quiet } from '../support/basics.ts';
 
 const drainMs = 1_000;
 const overdueMs = drainMs + 4_000;
 
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+beforeEach(() => fakeTimers());
+afterEach(() => void vi.restoreAllMocks());
 
 function stopped() {
   const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);

@@ -1,8 +1,9 @@
 /** Bearer tokens: which ones are read, and which are refused. A library is the witness. */
 import { createHmac } from 'node:crypto';
 import jsonwebtoken from 'jsonwebtoken';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { signToken, tokenReader } from '../../src/service/http/tokens.ts';
+import { fakeTimers } from '../support/basics.ts';
 
 const secret = 'a secret of more than thirty-two letters';
 const rules = {
@@ -28,12 +29,7 @@ const token = (claims: object = {}, header: object = {}, key = secret) =>
   signedText(encode({ alg: 'HS256', ...header }), encode({ sub: '7', exp, ...claims }), key);
 const bearer = (text: string, readIt = read) => readIt(`Bearer ${text}`);
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'], now: startMs });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => fakeTimers({ toFake: ['Date'], now: startMs }));
 
 test('a token is read as its user, role and end', async () => {
   const own = await signToken(secret, '7', 'operator', 60);
