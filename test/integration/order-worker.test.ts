@@ -293,20 +293,6 @@ describe('a poison entry', () => {
     await stop();
   });
 
-  test('leaves no count behind when MySQL takes the order after it refused it', async () => {
-    const refused = someVoucherId();
-    const lift = await sale.ban('user_id', refused);
-    const order = await sale.bought(refused);
-    const leave = await worker({ CLAIM_IDLE_MS: '300' });
-    await waitUntil('two refusals', 20_000, async () => (await deliveries()) >= 2);
-    await leave();
-    await lift();
-    expect(Number(await refusalsOf(order))).toBeGreaterThanOrEqual(2);
-    await sale.record();
-    await sale.expectConfirmed(order);
-    expect(await refusalsOf(order)).toBeNull();
-  });
-
   test('that was delivered often while MySQL was away is not dead-lettered at its first refusal', async () => {
     const user = someVoucherId();
     const lift = await sale.ban('user_id', user);
