@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { withMeasuredWaits } from '../../src/service/ladder/open-rung.ts';
 import { noLock } from '../../src/service/locks/none.ts';
 import { countPurchase } from '../../src/service/metrics/purchases.ts';
-import { countSettled } from '../../src/service/metrics/records.ts';
 import { valueOfSeries } from '../support/basics.ts';
 
 test('each outcome of a rung is there at 0 once the rung has sold', async () => {
@@ -24,9 +23,4 @@ test('a wait for a lock is counted, whether it was granted or not', async () => 
   const denied = { ...lock, acquire: async () => null };
   expect(await withMeasuredWaits('some', denied).acquire('a', { waitMs: 1 })).toBeNull();
   expect([await count(true), await count(false)]).toEqual([1, 1]);
-});
-
-test('an order is counted by its result', async () => {
-  countSettled('stock-short');
-  expect(await valueOfSeries('lockstep_orders_settled_total{result="stock-short"}')).toBe(1);
 });
