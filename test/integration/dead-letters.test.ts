@@ -19,8 +19,8 @@ import {
 } from '../../src/service/orders/letters.ts';
 import { recordOne } from '../../src/service/orders/record-orders.ts';
 import { deploymentSecret, putOnSale } from '../support/client.ts';
-import { lockstep, lockstepWith } from '../support/lockstep.ts';
 import { quietRedis, readyConnections } from '../support/connections.ts';
+import { lockstep, lockstepWith } from '../support/lockstep.ts';
 import { type OwnSale, quietSale } from '../support/own-sale.ts';
 import { ownStores, startedProcess } from '../support/own-stores.ts';
 import {

@@ -6,8 +6,8 @@ import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { httpServer, someFolder } from '../../support/basics.ts';
 import { tokenFor } from '../../support/client.ts';
-import { lockstep } from '../../support/lockstep.ts';
 import { lacksK6 } from '../../support/k6.ts';
+import { lockstep } from '../../support/lockstep.ts';
 import { ownLab, theLab } from '../../support/own-lab.ts';
 
 const thresholdsFailed = 99;
