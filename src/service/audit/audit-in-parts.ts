@@ -8,7 +8,8 @@
 import type { Redis } from 'ioredis';
 import type { Connections } from '../connections/connections.ts';
 import { type PoolConnection, type RowDataPacket, select, snapshot } from '../connections/mysql.ts';
-import { hashParts, pairsOf, readFields } from '../connections/read-sale.ts';
+import { pairsOf } from '../connections/pairs.ts';
+import { hashParts, readFields } from '../connections/read-sale.ts';
 import type { Verdict } from '../domain.ts';
 import { audit, auditInEnglish, worstOf } from './audit.ts';
 import type { Finding } from './check.ts';

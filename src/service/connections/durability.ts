@@ -9,7 +9,7 @@ import { type Config, waitsForReplicas } from '../config.ts';
 import { serviceError } from '../errors.ts';
 import type { Connections } from './connections.ts';
 import { select } from './mysql.ts';
-import { pairsOf } from './read-sale.ts';
+import { pairsOf } from './pairs.ts';
 
 /** Of a Redis, by name, as CONFIG GET answers. */
 export type RedisSettings = Readonly<Record<string, string>>;

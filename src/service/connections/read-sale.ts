@@ -1,12 +1,12 @@
 /** Reads a sale in Redis at one moment, and a large hash in small parts. */
 import type { Redis } from 'ioredis';
+import { type Pair, pairsOf } from './pairs.ts';
 import type { ShardKeys } from './sale-keys.ts';
 import { loadScript, runScript } from './scripts.ts';
 
 const script = loadScript('sale/read-sale');
 
 type Fields = Readonly<Record<string, string>>;
-type Pair = [field: string, value: string];
 
 export interface SaleInRedis {
   /** The hash of the voucher; empty when Redis does not have it. */
@@ -30,19 +30,12 @@ export async function readSale(
 
 const asFields = (words: readonly string[]): Fields => Object.fromEntries(pairsOf(words));
 
-/** Of one list, as Redis answers it: field, value, field, value, … */
-export const pairsOf = (words: readonly string[]): Pair[] =>
-  Array.from({ length: Math.ceil(words.length / 2) }, (_, index) => [
-    words[2 * index] ?? '',
-    words[2 * index + 1] ?? '',
-  ]);
-
-/** HMGET of this many takes Redis less than a millisecond. */
+/** HSCAN or HMGET of this many takes Redis less than a millisecond. */
 const fieldsAtOnce = 1_000;
 
 /**
  * HGETALL of a million buyers would stop the Redis that sells. What the hash had all the time is in
- * one of the parts, or in two; what came or went meanwhile may be.
+ * at least one of the parts; what came or went meanwhile may be.
  * @returns lists of fields and values, see `pairsOf`
  */
 export async function* hashParts(
@@ -58,7 +51,7 @@ export async function* hashParts(
   } while (cursor !== '0');
 }
 
-/** @param isKept of a hash that does not fit in memory, a part. */
+/** Each field once. @param isKept of a hash that does not fit in memory, a part. */
 export async function scanHash(
   redis: Redis,
   key: string,

@@ -108,24 +108,28 @@ function bucketsFrom(shards: readonly ShardKeys[], home: number, count: number):
   });
 }
 
-const shardKeys = (tag: string): ShardKeys => ({
-  waiting: (voucherId) => ['room', 'places', 'passes'].map((key) => `${tag}:${key}:${voucherId}`),
-  voucher: (voucherId) => `${tag}:voucher:${voucherId}`,
-  buyers: (voucherId) => `${tag}:buyers:${voucherId}`,
-  transfers: (voucherId) => `${tag}:transfers:${voucherId}`,
-  about: (voucherId) => `${tag}:about:${voucherId}`,
-  room: (voucherId) => `${tag}:room:${voucherId}`,
-  places: (voucherId) => `${tag}:places:${voucherId}`,
-  passes: (voucherId) => `${tag}:passes:${voucherId}`,
-  orders: `${tag}:orders`,
-  queued: `${tag}:queued`,
-  epoch: `${tag}:epoch`,
-  shardCount: `${tag}:shards`,
-  dead: `${tag}:dead`,
-  refusals: `${tag}:refusals`,
-  replayed: `${tag}:replayed`,
-  queue: (name) => `${tag}:queue:${name}`,
-});
+function shardKeys(tag: string): ShardKeys {
+  const ofVoucher = (name: string) => (voucherId: string) => `${tag}:${name}:${voucherId}`;
+  const [room, places, passes] = [ofVoucher('room'), ofVoucher('places'), ofVoucher('passes')];
+  return {
+    voucher: ofVoucher('voucher'),
+    buyers: ofVoucher('buyers'),
+    transfers: ofVoucher('transfers'),
+    about: ofVoucher('about'),
+    room,
+    places,
+    passes,
+    waiting: (voucherId) => [room(voucherId), places(voucherId), passes(voucherId)],
+    orders: `${tag}:orders`,
+    queued: `${tag}:queued`,
+    epoch: `${tag}:epoch`,
+    shardCount: `${tag}:shards`,
+    dead: `${tag}:dead`,
+    refusals: `${tag}:refusals`,
+    replayed: `${tag}:replayed`,
+    queue: (name) => `${tag}:queue:${name}`,
+  };
+}
 
 /** Digit by digit, since an id does not fit in a number. */
 function remainder(id: string, divisor: number): number {

@@ -89,8 +89,8 @@ export function openWaitingRoom(connections: Connections): WaitingRoom {
     isPass,
     isBuyer: async ({ id, rung, buckets }, userId) => {
       const { of, bucketOf } = connections.saleKeys;
-      const bought = rungNamed(rung).buckets ? bucketOf(id, userId, buckets) : of(id);
-      return (await redis.hexists(bought.buyers(id), userId)) === 1;
+      const sale = rungNamed(rung).buckets ? bucketOf(id, userId, buckets) : of(id);
+      return (await redis.hexists(sale.buyers(id), userId)) === 1;
     },
     leave: ({ voucherId, userId }, outcome) => {
       if (!isOver(outcome)) return;

@@ -100,6 +100,7 @@ const streamGroup = (c: Connections) =>
 const claimQueued = (c: Connections, { queue }: InventoryParts) =>
   claimThenQueue(c.redis('purchase'), c.saleKeys, queue);
 
+const mutex = () => processMutex();
 const lockInside = (c: Connections, parts: InventoryParts) =>
   lockInsideTransaction(c.mysql(), parts);
 const atomic = (c: Connections) => redisAtomicLock(c.redis('lock'), timedLock(c));
@@ -313,7 +314,7 @@ export const ladder = {
   'mutex-fresh-key': rung({
     chapter: 2,
     ...oneInstance,
-    lock: mutexFreshKey,
+    lock: () => mutexFreshKey(),
     breaks: [
       {
         under: 'two-requests-at-once',
@@ -326,7 +327,7 @@ export const ladder = {
   'mutex-on-transaction': rung({
     chapter: 2,
     ...oneInstance,
-    lock: processMutex,
+    lock: mutex,
     lockOf: 'mutex-per-user',
     lockInside: true,
     scope: 'method',
@@ -337,7 +338,7 @@ export const ladder = {
   'mutex-inside-transaction': rung({
     chapter: 2,
     ...oneInstance,
-    lock: processMutex,
+    lock: mutex,
     lockOf: 'mutex-per-user',
     lockInside: true,
     inventory: lockInside,
@@ -347,7 +348,7 @@ export const ladder = {
   'mutex-bypassed-transaction': rung({
     chapter: 2,
     ...oneInstance,
-    lock: processMutex,
+    lock: mutex,
     lockOf: 'mutex-per-user',
     inventory: (c) => bypassedTransaction(c.mysql()),
     breaks: [
@@ -360,7 +361,7 @@ export const ladder = {
   'mutex-per-method': rung({
     chapter: 2,
     ...oneInstance,
-    lock: processMutex,
+    lock: mutex,
     lockOf: 'mutex-per-user',
     scope: 'method',
     breaks: [...perProcess, waitsForItself, neverReleased],
@@ -368,7 +369,7 @@ export const ladder = {
   'mutex-per-user': rung({
     chapter: 2,
     ...oneInstance,
-    lock: processMutex,
+    lock: mutex,
     breaks: [...perProcess, waitsForItself, neverReleased],
   }),
   'redis-no-expiry': rung({

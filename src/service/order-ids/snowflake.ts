@@ -19,8 +19,8 @@ export const snowflakes = (...parts: Parameters<typeof snowflakeMaker>): (() => 
 
 /**
  * Ascending ids, also when the worker id changes or the clock steps back: the timestamp never goes
- * back. `check` makes none: it only tells whether `next` would throw.
- * @throws one of noOrderIdCodes, from both
+ * back. `check` makes none: it only tells whether `next` would throw. Both throw one of
+ * noOrderIdCodes when no id can be made.
  */
 function snowflakeMaker(
   reserved: () => Stretch | undefined,

@@ -65,8 +65,8 @@ export type BucketStockResult =
   | { readonly sold: number | null };
 
 /** @throws DATA_CHANGED, HOLD_LOST, REDIS_LOST_SALE */
-export async function changeBucketStock(change: BucketStockChange): Promise<BucketStockResult> {
-  const asked = { ...change, hold: randomUUID() };
+export async function changeBucketStock(wanted: BucketStockChange): Promise<BucketStockResult> {
+  const asked = { ...wanted, hold: randomUUID() };
   try {
     return await changeHeld(asked);
   } catch (error) {
@@ -107,10 +107,10 @@ async function changeHeld(asked: HeldChange): Promise<BucketStockResult> {
  * @throws DATA_CHANGED, REDIS_LOST_SALE
  */
 export async function correctBucketStock(
-  change: BucketStockChange,
+  wanted: BucketStockChange,
   mayRaise: boolean,
 ): Promise<boolean> {
-  const asked = { ...change, hold: randomUUID() };
+  const asked = { ...wanted, hold: randomUUID() };
   try {
     if (!(await askAll(asked, String(holdMs)))) return false;
     await finishTransfers(asked);
@@ -165,15 +165,15 @@ async function askAll(asked: HeldChange, forMs: string): Promise<HeldBucket[] | 
     const answer = await runScript(connections.redis('admin'), holdBucket, keys, args);
     const [word, stock, sold, refused] = answer as [string, string, string, string];
     if (word === 'later-change') return null;
-    if (word !== 'held') throw problemOf(word, asked);
+    if (word !== 'held') throw changeProblem(word, asked);
     const wasRefused = refused === '' ? null : Number(refused);
     held.push({ stock: Number(stock), sold: Number(sold), refused: wasRefused });
   }
   return held;
 }
 
-/** Of a script that needs its hold. */
-export function problemOf(word: unknown, { epoch, voucherId }: VoucherInEpoch): Error {
+/** Why a script has changed nothing. */
+export function changeProblem(word: unknown, { epoch, voucherId }: VoucherInEpoch): Error {
   if (word === 'not-held') return serviceError('HOLD_LOST', voucherId);
   return word === 'unknown-voucher'
     ? serviceError('REDIS_LOST_SALE', voucherId)
@@ -222,5 +222,5 @@ async function adjust(
   const decision = [String(refused ?? ''), change.number, change.begunMs];
   const redis = connections.redis('admin');
   const answer = await runScript(redis, adjustBucket, keys, [...args, ...decision]);
-  if (answer !== 'adjusted') throw problemOf(answer, asked);
+  if (answer !== 'adjusted') throw changeProblem(answer, asked);
 }

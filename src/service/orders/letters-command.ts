@@ -3,7 +3,7 @@
 import { pino } from 'pino';
 import { z } from 'zod';
 import type { Connections } from '../connections/connections.ts';
-import { pairsOf } from '../connections/read-sale.ts';
+import { pairsOf } from '../connections/pairs.ts';
 import { isId } from '../domain.ts';
 import { LockstepError, serviceError } from '../errors.ts';
 import type { OperationResult } from '../operate/operate.ts';

@@ -25,7 +25,7 @@ import { isServiceError, serviceError } from '../errors.ts';
 import { confirmWrites } from '../inventory/shared/replica-acknowledgement.ts';
 import { finalRungs, isFinalRung, rungNamed } from '../ladder/rungs.ts';
 import { checkpoint } from '../trace/checkpoints.ts';
-import { changeBucketStock, problemOf, type VoucherInEpoch } from './bucket-stock.ts';
+import { changeBucketStock, changeProblem, type VoucherInEpoch } from './bucket-stock.ts';
 import {
   type BegunChange,
   begunChange,
@@ -271,7 +271,7 @@ async function applyIn(
     const [word, value] = answer as [string, string];
     if (word === 'below-sold') return { sold: Number(value) };
     if (word === 'later-change') return { sold: null };
-    if (word !== 'changed') throw problemOf(word, at);
+    if (word !== 'changed') throw changeProblem(word, at);
     endMs = value; // Every bucket ends when the first one does.
   }
   const keptUntilMs = Number(endMs) + keptAfterEndMs;

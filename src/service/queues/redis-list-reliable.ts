@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { pairsOf } from '../connections/read-sale.ts';
+import { pairsOf } from '../connections/pairs.ts';
 import { blockMsMax } from '../connections/redis.ts';
 import type { SaleKeys, ShardKeys } from '../connections/sale-keys.ts';
 import type { OrderQueue } from './order-queue.ts';

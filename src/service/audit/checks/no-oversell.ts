@@ -38,11 +38,11 @@ function unitsWithoutOrder(facts: Facts): Case[] {
   if (!unitOrders) return [];
   const ids = new Set(confirmed(facts).map(({ id }) => id));
   const sold = new Set(unitOrders);
-  const unitsLeft = unitOrders.filter((id) => !ids.has(id));
-  const ordersLeft = [...ids].filter((id) => !sold.has(id));
+  const withoutOrder = unitOrders.filter((id) => !ids.has(id));
+  const withoutUnit = [...ids].filter((id) => !sold.has(id));
   return [
-    ...unitsLeft.map((id) => caseOf(['unit-without-order', id], id)),
-    ...ordersLeft.map((id) => caseOf(['order-without-unit', id], id)),
+    ...withoutOrder.map((id) => caseOf(['unit-without-order', id], id)),
+    ...withoutUnit.map((id) => caseOf(['order-without-unit', id], id)),
   ];
 }
 

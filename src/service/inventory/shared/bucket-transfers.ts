@@ -5,7 +5,7 @@
  */
 import type { Redis } from 'ioredis';
 import type { KnownEpoch } from '../../connections/known-epoch.ts';
-import { pairsOf } from '../../connections/read-sale.ts';
+import { pairsOf } from '../../connections/pairs.ts';
 import type { BucketCount, SaleKeys, ShardKeys } from '../../connections/sale-keys.ts';
 import { loadScript, runScript } from '../../connections/scripts.ts';
 import { type Order, soldOutKeptMs } from '../../domain.ts';

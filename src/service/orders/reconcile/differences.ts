@@ -60,7 +60,7 @@ export interface SaleTerms {
   /** As MySQL has them. */
   readonly terms: Terms;
   /** The number of its buckets; what Redis has is their sum. */
-  readonly buckets?: number;
+  readonly buckets?: number | undefined;
 }
 
 /** The numbers of the whole sale, read after its parts. */
@@ -146,11 +146,13 @@ function withoutTwice(orders: readonly Difference[]): readonly Difference[] {
 
 /** Those of the second and third identity: one order each. */
 export function orderDifferences(sale: SalePart): Difference[] {
-  const lost = lostOrders(sale);
+  const { voucherId } = sale;
+  const bought = [...sale.buyers.values()].map((buyer) => ({ ...buyer, voucherId }));
+  const lost = lostOrders(sale, bought);
   return [
     ...lost,
-    ...buyersOfFailedOrders(sale),
-    ...ordersOfAnotherUser(sale),
+    ...buyersOfFailedOrders(sale, bought),
+    ...ordersOfAnotherUser(sale, bought),
     ...ordersWithoutBuyer(sale),
     ...notesWithoutOrder(sale, new Set(lost.map(({ order }) => order.id))),
     ...ordersWithoutNote(sale),
@@ -224,38 +226,36 @@ function stockDifferences(sale: Sale, buyers: readonly Difference[]): Difference
 const streamOrders = ({ inStream }: SalePart): ReadonlySet<string> =>
   new Set(inStream.map(({ order }) => order.id));
 
-const ordersOfBuyers = ({ voucherId, buyers }: SalePart): Order[] =>
-  [...buyers.values()].map((buyer) => ({ ...buyer, voucherId }));
-
-const differenceOf = (
+/** The key of the sentence is the kind. */
+const orderDifference = (
   order: Order,
   says: Extract<Says, readonly [OrderKind, ...unknown[]]>,
 ): OrderDifference => ({ identity: 'buyers', kind: says[0], order, says });
 
 /** In no queue and not in MySQL: nobody would ever record it. */
-function lostOrders(sale: SalePart): OrderDifference[] {
+function lostOrders(sale: SalePart, bought: readonly Order[]): OrderDifference[] {
   const streamed = streamOrders(sale);
-  return ordersOfBuyers(sale)
+  return bought
     .filter(({ id }) => !streamed.has(id) && !sale.inMysql.has(id))
-    .map((order) => differenceOf(order, ['order-lost', order.userId, order.id]));
+    .map((order) => orderDifference(order, ['order-lost', order.userId, order.id]));
 }
 
 /** While it is in the stream, a worker is about to give it back. */
-function buyersOfFailedOrders(sale: SalePart): OrderDifference[] {
+function buyersOfFailedOrders(sale: SalePart, bought: readonly Order[]): OrderDifference[] {
   const streamed = streamOrders(sale);
-  return ordersOfBuyers(sale)
+  return bought
     .filter(({ id }) => sale.inMysql.get(id)?.status === 'failed' && !streamed.has(id))
-    .map((order) => differenceOf(order, ['buyer-of-failed-order', order.userId, order.id]));
+    .map((order) => orderDifference(order, ['buyer-of-failed-order', order.userId, order.id]));
 }
 
 /** Somebody changed MySQL by hand: no process does. */
-function ordersOfAnotherUser(sale: SalePart): OrderDifference[] {
-  return ordersOfBuyers(sale).flatMap((order) => {
+function ordersOfAnotherUser(sale: SalePart, bought: readonly Order[]): OrderDifference[] {
+  return bought.flatMap((order) => {
     const { id, voucherId, userId } = order;
     const found = sale.inMysql.get(id);
     const isSame = found?.userId === userId && found.voucherId === voucherId;
     if (found?.status !== 'confirmed' || isSame) return [];
-    return [differenceOf(order, ['order-of-another-user', userId, id, found])];
+    return [orderDifference(order, ['order-of-another-user', userId, id, found])];
   });
 }
 
@@ -275,8 +275,8 @@ function withoutBuyer({ buyers, laterBuyers }: SalePart, found: Order): OrderDif
   if (known.includes(id)) return [];
   const other = known.find((each) => each !== undefined);
   return other === undefined
-    ? [differenceOf(order, ['order-without-buyer', id, userId])]
-    : [differenceOf(order, ['buyer-of-another-order', id, userId, other])];
+    ? [orderDifference(order, ['order-without-buyer', id, userId])]
+    : [orderDifference(order, ['buyer-of-another-order', id, userId, other])];
 }
 
 /** A lost order is queued again, so its note is right then. */

@@ -118,21 +118,21 @@ async function readPlaces<Part, Kept>(
   const redis = connections.redis('admin');
   const vouchers = await withoutRemoved(redis, places, all);
   const parts = Math.ceil((await countOrders(connections, places, vouchers, most)) / most) || 1;
-  const counts = new Map<VoucherRow, SaleCount<Part>>();
-  for (const voucher of vouchers) counts.set(voucher, { buyers: 0, streamed: 0, parts: [] });
+  const counts = vouchers.map(
+    (voucher): SaleCount<Part> => ({ voucher, buyers: 0, streamed: 0, parts: [] }),
+  );
   for (let number = 0; vouchers.length > 0 && number < parts; number++) {
     const place = { connections, places, users: { number, parts } };
-    for await (const [part, voucher] of partsOf(place, vouchers)) {
-      const counted = counts.get(voucher) as SaleCount<Part>;
+    for await (const [part, counted] of readParts(place, counts)) {
       counted.buyers += part.buyers.size;
       counted.streamed += part.inStream.length;
-      counted.parts.push(await reader.part(part, saleTerms(places, voucher)));
+      counted.parts.push(await reader.part(part, saleTerms(places, counted.voucher)));
     }
   }
   const kept = new Map<string, Kept>();
-  for (const [voucher, counted] of counts) {
-    const sale = await wholeSale(connections, places, voucher, counted);
-    if (!isRemoved(sale)) kept.set(voucher.voucherId, await reader.whole(sale, counted.parts));
+  for (const counted of counts) {
+    const sale = await wholeSale(connections, places, counted);
+    if (!isRemoved(sale)) kept.set(sale.voucherId, await reader.whole(sale, counted.parts));
   }
   return kept;
 }
@@ -160,6 +160,7 @@ async function countOrders(
 }
 
 interface SaleCount<Part> {
+  readonly voucher: VoucherRow;
   buyers: number;
   streamed: number;
   readonly parts: Part[];
@@ -183,31 +184,32 @@ interface PartPlace {
   readonly users: Users;
 }
 
-/** One of each voucher. */
-async function* partsOf(
+/** The same part of each sale, with its count. */
+async function* readParts<Count extends { readonly voucher: VoucherRow }>(
   place: PartPlace,
-  vouchers: readonly VoucherRow[],
-): AsyncGenerator<[SalePart, VoucherRow]> {
+  counts: readonly Count[],
+): AsyncGenerator<[SalePart, Count]> {
   const { connections, places, users } = place;
   const redis = connections.redis('admin');
   const queues = [...new Set(places.map(({ queued }) => queued))];
   const isNoted = (_: string, note: string) => isAmong(users, note.slice(note.indexOf(':') + 1));
   const early = (await Promise.all(queues.map((key) => scanHash(redis, key, isNoted)))).flat();
   const before = [];
-  for (const voucher of vouchers)
-    before.push({ voucher, buyers: await buyersOf(redis, places, voucher.voucherId, users) });
+  for (const count of counts) {
+    const { voucherId } = count.voucher;
+    before.push({ count, voucherId, buyers: await buyersOf(redis, places, voucherId, users) });
+  }
   const streams = [...new Set(places.map(({ orders }) => orders))];
   const read = streams.map((orders) =>
     streamOf(redis, orders, ({ userId }) => isAmong(users, userId)),
   );
   const entries = (await Promise.all(read)).flat();
   const notes = early.concat(await laterNotes(redis, queues, early, entries));
-  for (const { voucher, buyers } of before) {
-    const { voucherId } = voucher;
+  for (const { count, voucherId, buyers } of before) {
     const inStream = entries.filter(({ order }) => order.voucherId === voucherId);
     const noted = notes.filter(([, note]) => note.startsWith(`${voucherId}:`));
     const inRedis = { voucherId, buyers, inStream, noted: new Set(noted.map(idOf)) };
-    yield [await withMysql(place, inRedis), voucher];
+    yield [await withMysql(place, inRedis), count];
   }
 }
 
@@ -221,8 +223,7 @@ const saleTerms = (places: readonly ShardKeys[], voucher: VoucherRow): SaleTerms
 async function wholeSale(
   connections: Connections,
   places: readonly ShardKeys[],
-  voucher: VoucherRow,
-  { buyers, streamed }: SaleCount<unknown>,
+  { voucher, buyers, streamed }: SaleCount<unknown>,
 ): Promise<Sale> {
   const recorded = await recordedOf(connections.mysql(), voucher.voucherId);
   const now = await momentOfSale(connections.redis('admin'), places, voucher);

@@ -74,12 +74,15 @@ export interface RepairPlace extends SaleTerms {
   readonly epoch: string;
 }
 
-export function repairPlace(connections: Connections, sale: SaleTerms, epoch: string): RepairPlace {
+export function repairPlace(
+  connections: Connections,
+  { voucherId, initialStock, terms, buckets }: SaleTerms,
+  epoch: string,
+): RepairPlace {
   const { of, bucketOf } = connections.saleKeys;
-  const { voucherId, buckets } = sale;
   const shardOf = (userId: string) =>
     buckets === undefined ? of(voucherId) : bucketOf(voucherId, userId, buckets);
-  return { ...sale, connections, shardOf, epoch };
+  return { voucherId, initialStock, terms, buckets, connections, shardOf, epoch };
 }
 
 export async function repairVoucher(

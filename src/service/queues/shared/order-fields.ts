@@ -4,7 +4,7 @@
  */
 
 import type { ChainableCommander, Redis } from 'ioredis';
-import { pairsOf } from '../../connections/read-sale.ts';
+import { pairsOf } from '../../connections/pairs.ts';
 import type { ShardKeys } from '../../connections/sale-keys.ts';
 import { isId, type Order } from '../../domain.ts';
 import type { Poison } from '../order-queue.ts';
