@@ -41,7 +41,7 @@ import type { Language } from '../texts/texts.ts';
 import { command } from './command.ts';
 import { playExperiment } from './play.ts';
 
-/** What the command line may say for a word; each word has its own defaults. */
+/** What the command line may say for a mode; each mode has its own defaults. */
 interface Wanted {
   readonly rung?: RungName | undefined;
   readonly rate?: number | undefined;

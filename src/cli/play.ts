@@ -34,6 +34,7 @@ interface CommandPlan<Options extends object, Own> extends ExperimentPlan<Option
 
 /** Of the options of a command: how it is played, and shown. */
 interface Shown {
+  /** How often the whole experiment is played: no option of a command has this name for another. */
   readonly times?: number;
   readonly database?: Database | undefined;
   readonly json: boolean;
@@ -56,7 +57,10 @@ export async function playExperiment<Options extends object, Own>(
   const named = (text: string) => text.replace(defaultProgram, program);
   const { repeat } = plan;
   const request = {
-    ...{ ...plan, times, json, language },
+    ...plan,
+    times,
+    json,
+    language,
     command: named(plan.command),
     ...(repeat && { repeat: (own: Own) => named(repeat(own)) }),
   };

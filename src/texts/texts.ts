@@ -11,7 +11,7 @@ export type Bilingual = Readonly<Record<Language, string>>;
 
 export const texts: Readonly<Record<Language, LadderText>> = { en, zh };
 
-export const verdictWord = (verdict: Verdict): Bilingual => ({
+export const verdictText = (verdict: Verdict): Bilingual => ({
   en: en.verdicts[verdict],
   zh: zh.verdicts[verdict],
 });

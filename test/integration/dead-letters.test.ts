@@ -18,6 +18,7 @@ import {
   replayLetter,
 } from '../../src/service/orders/letters.ts';
 import { recordOne } from '../../src/service/orders/record-orders.ts';
+import { someFolder } from '../support/basics.ts';
 import { deploymentSecret, putOnSale } from '../support/client.ts';
 import { quietRedis, readyConnections } from '../support/connections.ts';
 import { lockstep, lockstepWith } from '../support/lockstep.ts';
@@ -372,7 +373,8 @@ describe('npx lockstep dead-letters', () => {
     const stores = await ownStores();
     const own = await startedProcess(stores);
     const redis = own.redis('admin');
-    const deployment = { ...stores, TOKEN_SECRET: deploymentSecret };
+    const noLab = { LOCKSTEP_LAB: someFolder() };
+    const deployment = { ...stores, ...noLab, TOKEN_SECRET: deploymentSecret };
     const listed = () => lockstepWith(deployment, 'dead-letters', 'list', '--deployment');
     await redis.flushdb();
     const ofEmpty = await listed();

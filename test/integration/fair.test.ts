@@ -185,7 +185,7 @@ test('the next in line is notified by the one that removes a turn that timed out
     .del(key)
     .exec();
   expect(await late.acquire(resource, { waitMs: 0 })).toBeNull();
-  await expectSoon(next);
+  await expectSoon(next.then((lease) => lease.release()));
 });
 
 test('a living waiter whose turn timed out in a line that was never empty is woken by the release', async () => {
@@ -199,7 +199,7 @@ test('a living waiter whose turn timed out in a line that was never empty is wok
     return (await redis.zscore(turns, own)) === '1';
   });
   await lease.release();
-  await expectSoon(next);
+  await expectSoon(next.then((lease) => lease.release()));
 });
 
 test('whoever is first when the one before leaves is called, if the lock is free by then', async () => {
@@ -211,7 +211,7 @@ test('whoever is first when the one before leaves is called, if the lock is free
   await untilListening(...(await whole()));
   await redis.del(key);
   await first.leave();
-  await expectSoon(second);
+  await expectSoon(second.then((lease) => lease.release()));
 });
 
 test('two waits of one owner take one place, which the end of the shorter one does not lose', async () => {

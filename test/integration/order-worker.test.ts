@@ -307,6 +307,7 @@ describe('a poison entry', () => {
     await lift();
     await waitUntil('the end', 20_000, async () => (await deliveries()) === 0).finally(stop);
     await sale.expectConfirmed(order);
+    expect(await refusalsOf(order)).toBeNull();
   });
 });
 

@@ -1,4 +1,4 @@
-/** Debian's Chromium, without a window, and a page of the lab in it. */
+/** A page of the lab: in Debian's Chromium, without a window, or asked without a browser. */
 
 import { once } from 'node:events';
 import { type Browser, chromium, type Page } from 'playwright-core';

@@ -12,7 +12,7 @@ import { storyOf } from '../../src/lab/report/demo-lines.ts';
 import { claimOf } from '../../src/service/ladder/rung.ts';
 import { ladder } from '../../src/service/ladder/rungs.ts';
 
-function without<T>(sampled: readonly T[], whole: readonly T[]): readonly T[] {
+function othersIn<T>(whole: readonly T[], sampled: readonly T[]): readonly T[] {
   return whole.filter((each) => !sampled.includes(each));
 }
 
@@ -38,7 +38,7 @@ function chooseRaces(): RaceOnRung[] {
 }
 
 export const sampledRaces: readonly RaceOnRung[] = chooseRaces();
-export const otherRaces = without(sampledRaces, shortRaces);
+export const otherRaces = othersIn(shortRaces, sampledRaces);
 
 const seed = 7; // The demo has another one.
 const all = rushes(seed);
@@ -47,11 +47,11 @@ const isSampled = (request: RunRequest, index: number): boolean =>
   storyOf(request) !== undefined || kinds.indexOf(kindOfRush(request)) === index;
 
 export const sampledRushes: readonly RunRequest[] = all.filter(isSampled);
-export const otherRushes = without(sampledRushes, all);
+export const otherRushes = othersIn(all, sampledRushes);
 
 /** One loses orders at once, the other sells a user two. */
 export const sampledMutants: readonly MutantName[] = ['early-acknowledgement', 'no-unique-key'];
-export const otherMutants = without(sampledMutants, mutantNames);
+export const otherMutants = othersIn(mutantNames, sampledMutants);
 
 export const testOfMutant = (name: MutantName): string =>
   `${name} turns ${mutants[name].turnsRed} red, and the real rung holds`;

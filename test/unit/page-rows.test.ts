@@ -111,4 +111,7 @@ test('what a tab remembers stays when another tab, opened before it, remembers m
   const all = [ofOtherTab, ['drill-flood', { verdict: 'held' }]];
   expect(JSON.parse(store.get('lockstep-predictions') ?? '')).toEqual(all);
   expect([...known.value]).toEqual(all);
+  store.set('lockstep-predictions', '{'); // By another page from the disk.
+  rememberVerdict('drill-soak', 'held');
+  expect([...known.value]).toEqual([...all, ['drill-soak', { verdict: 'held' }]]);
 });

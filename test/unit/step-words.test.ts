@@ -10,6 +10,7 @@ import type { ReachedPlace, StepEffect } from '../../src/lab/stage/place.ts';
 import type { StepPlace } from '../../src/texts/en.ts';
 import { languages, texts } from '../../src/texts/texts.ts';
 import { bought, missed, standsAt, told } from './facts.ts';
+import { files, textOf } from './source-graph.ts';
 
 const all: readonly Schedule[] = Object.values(schedules);
 
@@ -29,6 +30,15 @@ test('a place is named in the language of the command, a checkpoint as in the co
   expect(placeWords(missed('not-there'), 'en')).toBe('not there');
   for (const on of ['lock', 'row'] as const)
     expect(placeWords({ is: 'waits', on }, 'en')).toBe('waits');
+});
+
+test('a sentence of a step is that of a place in the code', () => {
+  const code = files
+    .filter((file) => !file.startsWith('texts/'))
+    .map(textOf)
+    .join('');
+  const isSaid = (place: string) => new RegExp(`'${place}'|^ +${place}:`, 'm').test(code);
+  expect(Object.keys(texts.en.steps).filter((place) => !isSaid(place))).toEqual([]);
 });
 
 test.each(languages)('every step fits its place, in %s', (language) => {

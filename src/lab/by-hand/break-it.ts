@@ -4,7 +4,7 @@ import { worstOf } from '../../service/audit/audit.ts';
 import { confirmed, type Facts } from '../../service/audit/facts.ts';
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { type RungName, rungNamed } from '../../service/ladder/rungs.ts';
-import { verdictWord } from '../../texts/texts.ts';
+import { verdictText } from '../../texts/texts.ts';
 import {
   type AuditedFinding,
   acceptedOrders,
@@ -17,7 +17,7 @@ import {
 } from '../drills/audited.ts';
 import { phaseOf } from '../drills/phases.ts';
 import { answeredAt, isSale, longestGapBetweenMs } from '../drills/try-times.ts';
-import { sum } from '../stage/counts.ts';
+import { grouped, sum } from '../stage/counts.ts';
 import type { BuyerAnswer } from '../stage/events.ts';
 import { type Bilingual, type Judged, ofName, type Table } from '../stage/result.ts';
 import type { Experiment, Stage } from '../stage/stage.ts';
@@ -277,8 +277,6 @@ function untoldOrders(facts: Facts): number {
   return confirmed(facts).filter(({ id }) => !told.has(id)).length;
 }
 
-const digits = (count: number): string => count.toLocaleString('en-US');
-
 /** What became of its promises, and of its orders. */
 function conclusionOf(
   { rung, audited: { facts } }: AuditedSale,
@@ -289,7 +287,7 @@ function conclusionOf(
       .filter((each) => each.rung === rung && each.finding.verdict === wanted)
       .map(({ finding }) => finding.check);
   const [broken, unknown] = [named('violated'), named('unknown')];
-  const orders = digits(confirmed(facts).length);
+  const orders = grouped(confirmed(facts).length);
   const untold = untoldOrders(facts);
   const en = [
     ...(broken.length > 0 ? [`broke ${broken.join(', ')}`] : []),
@@ -300,8 +298,8 @@ function conclusionOf(
     ...(unknown.length > 0 ? [`无法判断 ${unknown.join('、')}`] : []),
   ];
   return {
-    en: `${rung}: ${en.join('; ') || 'every promise held'}; MySQL has ${orders} orders${untold === 0 ? '' : `, ${digits(untold)} of them without an accepted answer`}.`,
-    zh: `${rung}：${zh.join('；') || '每个承诺都守住了'}；MySQL 里有 ${orders} 个订单${untold === 0 ? '' : `，其中 ${digits(untold)} 个没有得到“已受理”的响应`}。`,
+    en: `${rung}: ${en.join('; ') || 'every promise held'}; MySQL has ${orders} orders${untold === 0 ? '' : `, ${grouped(untold)} of them without an accepted answer`}.`,
+    zh: `${rung}：${zh.join('；') || '每个承诺都守住了'}；MySQL 里有 ${orders} 个订单${untold === 0 ? '' : `，其中 ${grouped(untold)} 个没有得到“已受理”的响应`}。`,
   };
 }
 
@@ -352,7 +350,7 @@ function besideTable(sales: readonly AuditedSale[]): Table {
       const { accepted, refusedBecause, unknown, p99Ms } = phaseOf(rung, '', answers);
       const counts = [accepted, sum(Object.values(refusedBecause)), unknown];
       const figures = [...counts, p99Ms, withoutSaleMs(answers), confirmed(facts).length];
-      return [rung, ...figures.map(String), verdictWord(audit.verdict)];
+      return [rung, ...figures.map(String), verdictText(audit.verdict)];
     }),
   };
 }

@@ -1,6 +1,6 @@
 /** The results of mutants as one result: each must be red, and the real rung must hold. Pure. */
 import type { Verdict } from '../../service/domain.ts';
-import { texts, verdictWord } from '../../texts/texts.ts';
+import { texts, verdictText } from '../../texts/texts.ts';
 import { countBy } from '../stage/counts.ts';
 import type { Bilingual, Judged, Table } from '../stage/result.ts';
 import { type MutantName, mutants } from './mutants.ts';
@@ -79,7 +79,7 @@ const shortTable = (results: readonly MutantResult[]): Table => ({
   head: [heads.mutant, heads.check, 's', heads.real, 's'],
   rows: results.map((result) => [
     ...[result.mutant, seen(result), fixed(result.seconds)],
-    ...[verdictWord(result.real.verdict), fixed(result.real.seconds)],
+    ...[verdictText(result.real.verdict), fixed(result.real.seconds)],
   ]),
 });
 
@@ -97,7 +97,7 @@ const wholeTable = (results: readonly MutantResult[]): Table => ({
   ],
   rows: results.map((result) => {
     const { mutant, seconds, real, violated, evidence } = result;
-    const { en, zh } = verdictWord(real.verdict);
+    const { en, zh } = verdictText(real.verdict);
     const held = {
       en: `${en} (${fixed(real.seconds)} s)`,
       zh: `${zh}（${fixed(real.seconds)} s）`,

@@ -48,6 +48,7 @@ export async function runTrial(
     await trial.play(own);
     await own.mend();
     const isSettled = await own.settles(withinMs);
+    signal.throwIfAborted(); // Else a look that was interrupted counts as one that came too late.
     const findings = judgeTrial(await own.facts(), isSettled, trial);
     return { findings, seconds: (performance.now() - startedAt) / 1_000 };
   });

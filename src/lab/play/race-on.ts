@@ -3,7 +3,7 @@
 import { audit } from '../../service/audit/audit.ts';
 import type { Verdict } from '../../service/domain.ts';
 import type { RungName } from '../../service/ladder/rungs.ts';
-import { type Bilingual, verdictWord } from '../../texts/texts.ts';
+import { type Bilingual, verdictText } from '../../texts/texts.ts';
 import type { Progress } from '../environment/lab.ts';
 import type { Network, ServiceShape } from '../environment/servers/service.ts';
 import { evidenceIn, ofName } from '../stage/result.ts';
@@ -31,7 +31,7 @@ export const raceOnRung = (race: string, rung: string): Bilingual => ({
 });
 
 export const verdictOn = (race: string, rung: string, verdict: Verdict): Bilingual =>
-  ofName(raceOnRung(race, rung), verdictWord(verdict));
+  ofName(raceOnRung(race, rung), verdictText(verdict));
 
 /** @param calm the network of a race without faults in the lock servers. */
 export function shapeOfRace(name: RaceName, calm: Network = 'direct'): ServiceShape {

@@ -1,7 +1,7 @@
 /** The demo's output: one result at a time, for an 80-column terminal. */
 
 import { type StoryName, story, storyNames } from '../../service/ladder/story.ts';
-import { type Language, texts, verdictWord } from '../../texts/texts.ts';
+import { type Language, texts, verdictText } from '../../texts/texts.ts';
 import type { defaults } from '../drills/demo-plan.ts';
 import type { Run, RunResult } from '../drills/run-rung.ts';
 import type { OrdersOfRung } from '../play/all-orders.ts';
@@ -160,7 +160,7 @@ const storyColumns: readonly Column<StoryRow>[] = [
     ([, { usersWithTwoOrders }]) => usersWithTwoOrders,
     22,
   ],
-  [{ en: 'verdict', zh: '结果' }, ([, { verdict }]) => verdictWord(verdict)],
+  [{ en: 'verdict', zh: '结果' }, ([, { verdict }]) => verdictText(verdict)],
 ];
 const layout = { textColumns: 1, endsInText: true } as const;
 

@@ -1,5 +1,5 @@
 /** The tables of runs and races. */
-import { verdictWord } from '../../texts/texts.ts';
+import { verdictText } from '../../texts/texts.ts';
 import { serialPairs } from '../drills/demo-plan.ts';
 import type { RunResult } from '../drills/run-rung.ts';
 import type { RaceResult } from '../play/race-verdict.ts';
@@ -32,7 +32,7 @@ const runColumns: readonly Column<RunResult>[] = [
   [{ en: 'left', zh: '剩余' }, ({ stockLeft }) => stockLeft],
   [{ en: 'over', zh: '超卖' }, ({ oversoldBy }) => oversoldBy],
   [{ en: 'twice', zh: '重复' }, ({ usersWithTwoOrders }) => usersWithTwoOrders],
-  [{ en: 'verdict', zh: '结果' }, ({ verdict }) => verdictWord(verdict)],
+  [{ en: 'verdict', zh: '结果' }, ({ verdict }) => verdictText(verdict)],
   [{ en: 'ok', zh: '一致' }, ({ asClaimed }) => mark(asClaimed)],
 ];
 

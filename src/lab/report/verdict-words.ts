@@ -1,6 +1,7 @@
 /** The words around a verdict, its figures and its loads, in each language. For the page, too. */
 import type { CheckName, Verdict } from '../../service/domain.ts';
 import { type Language, texts } from '../../texts/texts.ts';
+import { grouped } from '../stage/counts.ts';
 import type { Result } from '../stage/result.ts';
 import type { LoadCost } from '../stage/seconds.ts';
 
@@ -72,7 +73,7 @@ const zh: VerdictWords = {
 
 export const verdictWords: Readonly<Record<Language, VerdictWords>> = { en, zh };
 
-const count = (value: number): string => Math.round(value).toLocaleString('en-US');
+const count = (value: number): string => grouped(Math.round(value));
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
 
 type Counts = Pick<LoadCost, 'accepted' | 'refused' | 'unknown'>;

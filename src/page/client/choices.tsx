@@ -1,7 +1,7 @@
 /** The choices of a play: those that each lane has now, and the row of those so far. */
 
 import { signal } from '@preact/signals';
-import { actOf, choicesCommand } from '../../lab/play/letters.ts';
+import { type Act, actOf, choicesCommand } from '../../lab/play/letters.ts';
 import { workerLane } from '../../lab/stage/lane-messages.ts';
 import { connection } from './api.ts';
 import { ladderRow } from './built-rows.ts';
@@ -27,15 +27,16 @@ export function Ends({ of }: { of: PlayView }) {
   );
 }
 
-/** Of those that hit a process it has the name of that, of the others that of a lane or server. */
+const processFaults: readonly Act['does'][] = ['kill', 'pause', 'resume', 'block', 'cut-off'];
+
+/** A fault of a process has the name of the process, another one that of its lane or server. */
 function faultText(choice: string, { lanes }: PlayView): string {
   const { does, to } = actOf(choice);
   if (does === 'move') return '';
   const { faultNames, words } = page.value;
-  const hitsProcess = ['kill', 'pause', 'resume', 'block', 'cut-off'].includes(does);
   const [process, other] =
     to === workerLane ? [words.processOfWorker, words.worker] : [lanes.get(to)?.instance ?? '', to];
-  return faultNames[does](hitsProcess ? process : other);
+  return faultNames[does](processFaults.includes(does) ? process : other);
 }
 
 /** Those of the lanes first; those of the servers, and of the lock, where somebody looks. */

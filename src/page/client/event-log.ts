@@ -66,16 +66,16 @@ export const events: StageEvent[] = [];
 export const cursor = signal<number | null>(null);
 /** With every event, whatever is shown. */
 export const liveWorld = signal<World>(emptyWorld);
-/** The world after so many events, kept: a cursor that jumps begins at the nearest one. */
+/** The world after so many events is kept: a cursor that jumps begins at the nearest one. */
 const keptEvery = 500;
-const kept: World[] = [];
+const keptWorlds: World[] = [];
 
 /** Behind the last event that the page has. */
 let place: FeedPlace = { feed: '', last: 0 };
 
 export function take(event: StageEvent): void {
   if (event.number <= place.last) return; // It came twice.
-  if (events.length % keptEvery === 0) kept.push(liveWorld.value);
+  if (events.length % keptEvery === 0) keptWorlds.push(liveWorld.value);
   events.push(event);
   place = { ...place, last: event.number };
   liveWorld.value = add(liveWorld.value, event);
@@ -85,13 +85,13 @@ export function take(event: StageEvent): void {
 function beginAt(next: FeedPlace): void {
   place = next;
   events.length = 0;
-  kept.length = 0;
+  keptWorlds.length = 0;
   liveWorld.value = emptyWorld;
 }
 
 function worldAt(count: number): World {
-  const index = Math.min(Math.floor(count / keptEvery), kept.length - 1);
-  return fold(events.slice(Math.max(0, index) * keptEvery, count), kept[index]);
+  const index = Math.min(Math.floor(count / keptEvery), keptWorlds.length - 1);
+  return fold(events.slice(Math.max(0, index) * keptEvery, count), keptWorlds[index]);
 }
 
 export const world = computed<World>(() =>
@@ -123,10 +123,7 @@ export async function followEvents(): Promise<void> {
   setInterval(tick, 500);
 }
 
-/**
- * One call for each event. A tab that nobody sees gives its connection back: a browser has six for
- * a server.
- */
+/** A tab that nobody sees gives its connection back: a browser has six for a server. */
 function listen(): void {
   let source: EventSource | undefined;
   const open = () => {

@@ -22,8 +22,14 @@ export interface KnownOutcome {
   readonly verdict?: Verdict;
 }
 
-const stored = (): ReadonlyMap<string, KnownOutcome> =>
-  new Map(JSON.parse(kept('predictions') ?? '[]') as [string, KnownOutcome][]);
+/** A store that another page has written into may hold anything. */
+function stored(): ReadonlyMap<string, KnownOutcome> {
+  try {
+    return new Map(JSON.parse(kept('predictions') ?? '[]') as [string, KnownOutcome][]);
+  } catch {
+    return new Map();
+  }
+}
 
 /** By the rung of a play, or the name of a run. */
 export const known = signal<ReadonlyMap<string, KnownOutcome>>(stored());

@@ -27,7 +27,7 @@ export interface RoomNow {
   /** What the instructor alone is told. */
   readonly host?: string;
   readonly code?: string;
-  readonly tallies?: readonly RungTally[];
+  readonly tallies?: readonly Readonly<RungTally>[];
 }
 
 export const learnersMax = 30;

@@ -183,7 +183,10 @@ describe.skipIf(lacksK6)('a load that is interrupted', () => {
 describe.skipIf(lacksK6)('a load from two generators', () => {
   test('has one voucher, and one verdict when both have ended', async () => {
     const folder = someFolder();
-    const { stdout } = await lockstep('voucher', 'lua-stream', '--stock', '100', '--json');
+    const { stdout, exitCode: created } = await lockstep(
+      ...['voucher', 'lua-stream', '--stock', '100', '--json'],
+    );
+    expect(created).toBe(0);
     const { id: VOUCHER_ID } = JSON.parse(stdout) as { id: string };
     const partOf = (part: string) => {
       const SUMMARY_FOLDER = join(folder, part.replace(/\W/g, ''));
