@@ -27,7 +27,7 @@ import {
 
 export const warmingUp: Bilingual = { en: 'Warming up …', zh: '预热中……' };
 
-/** How often each is measured, and by what. */
+/** How long, by how many connections, how often, and on how many instances. */
 export interface BenchLoad extends Pick<WrkLoad, 'seconds' | 'connections'> {
   readonly rounds: number;
   readonly instances: number;

@@ -204,7 +204,7 @@ function figuresByName(measured: readonly Round[]): Record<RequestName, RequestF
   const figuresOf = (name: RequestName) =>
     requestFigures(measured.map(({ requests }) => requests[name]));
   const figures = requestNames.map((name) => [name, figuresOf(name)]);
-  return Object.fromEntries(figures);
+  return Object.fromEntries(figures) as Record<RequestName, RequestFigures>;
 }
 
 export function requestFigures(measured: readonly LoadMeasurement[]): RequestFigures {
@@ -228,7 +228,7 @@ export function reachableRatio({
     sumOfKnown(roles.map((role) => cpu[role]?.median ?? null));
   const http = sum(bare, ['load', 'nginx', 'api']);
   const rest = sum(purchase, ['redis', 'worker', 'database']);
-  return http === null || rest === null ? null : http / (http + rest);
+  return http === null || rest === null || http + rest === 0 ? null : http / (http + rest);
 }
 
 export const purchaseReport = (result: PurchaseBenchmark): Block[] => [

@@ -1,6 +1,6 @@
 /** The highest rate of purchases that the service sustains, in an open model. */
 
-import { existsSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { z } from 'zod';
@@ -302,7 +302,15 @@ async function runK6Load(
 /** Of `npm run setup -- --with-k6`, or on PATH. @throws PROGRAM_MISSING */
 function k6Path(): string {
   const own = `${root}.lockstep/bin/k6`;
-  if (existsSync(own)) return own;
+  try {
+    accessSync(own, constants.X_OK);
+    return own;
+  } catch {
+    return onPath();
+  }
+}
+
+function onPath(): string {
   try {
     return programPath('k6');
   } catch {

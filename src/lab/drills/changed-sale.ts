@@ -16,7 +16,7 @@ import { changeOnce, isChangeFinal } from '../workload/sale.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { voucherName } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
-import { allOfName, noneOf, unless } from './expectations.ts';
+import { allOfName, noneOf, unless, when } from './expectations.ts';
 import { answeredAt, isSale, now, sentAt } from './try-times.ts';
 import {
   boughtOf,
@@ -245,7 +245,7 @@ function missing(sale: ChangedSale): Bilingual[] {
   const { facts, cuts, tries, kills, wantedStock } = sale;
   const isSoldOut = tries.some(({ reason }) => reason === 'sold-out');
   return allOfName(voucherName(facts), [
-    unless(!isTooLate(sale), {
+    when(isTooLate(sale), {
       en: `a stock of ${wantedStock} came after more was sold`,
       zh: `库存改为 ${wantedStock} 时，卖出的已经更多`,
     }),

@@ -257,10 +257,10 @@ const survivalColumns: readonly Column<Survival>[] = [
     ({ facts: { attempts = [] } }) => attempts.filter((each) => each.outcome === 'unknown').length,
   ],
   [{ en: 'no sale s', zh: '停卖 s' }, ({ seen }) => (withoutSalesMs(seen) / 1_000).toFixed(1)],
-  [{ en: 'calm p50 ms', zh: '平静时 p50 ms' }, ({ seen }) => calmMs(seen).p50.toFixed(1)],
+  [{ en: 'calm p50 ms', zh: '平静时 p50 ms' }, ({ seen }) => calmLatencies(seen).p50.toFixed(1)],
 ];
 
-const calmMs = ({ tries, calmFrom, brokenAt }: Timeline) =>
+const calmLatencies = ({ tries, calmFrom, brokenAt }: Timeline) =>
   percentiles(sentBetween(tries, calmFrom, brokenAt).map(({ latencyMs }) => latencyMs));
 
 const survivalTable = (survived: readonly Survival[]): Table => ({

@@ -35,9 +35,11 @@ export type Found = Bilingual | null;
 
 export const unless = (isRight: boolean, wrong: Bilingual): Found => (isRight ? null : wrong);
 
+export const when = (isWrong: boolean, wrong: Bilingual): Found => (isWrong ? wrong : null);
+
 /** `3 orders were lost` */
 export const noneOf = (count: number, { en, zh }: Bilingual): Found =>
-  unless(count === 0, { en: `${count} ${en}`, zh: `${zh}：${count}` });
+  when(count > 0, { en: `${count} ${en}`, zh: `${zh}：${count}` });
 
 /** `redlock: nobody bought`, where several were seen. */
 export const allOfName = (name: Text, found: readonly Found[]): Bilingual[] =>
@@ -149,11 +151,12 @@ export interface PlayedOutages<Row extends ExpectedOutage = ExpectedOutage> {
   readonly facts: Facts;
 }
 
-/** What its phases are made of: those of a race in a drill, too. */
+/** The moments of an outage, or of a race in a drill, and its tries. */
 export type OutageTimes = Pick<
   Timeline,
   'calmFrom' | 'brokenAt' | 'downFrom' | 'downUntil' | 'mendedAt' | 'until' | 'tries'
 >;
+
 export interface PhasedOutage extends OutageTimes {
   readonly row: Pick<ExpectedOutage, 'name' | 'phase'>;
 }
@@ -228,7 +231,7 @@ export const expected = {
   soldAgainWithin: (limitMs: number) => (seen: Timeline) =>
     late({ en: 'sold again', zh: '恢复成交' }, resumedAfterMs(seen), limitMs),
   noLocksLeft: ({ leftLocks }: Timeline) =>
-    unless(!leftLocks, {
+    when((leftLocks ?? 0) > 0, {
       en: `locks left that nobody holds: ${leftLocks}`,
       zh: `残留的、没有人持有的锁：${leftLocks}`,
     }),

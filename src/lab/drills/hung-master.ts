@@ -12,7 +12,7 @@ import type { Judged } from '../stage/result.ts';
 import type { Stage } from '../stage/stage.ts';
 import { auditAll, findingsOf } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { allOfName, judgeAudits, unless } from './expectations.ts';
+import { allOfName, judgeAudits, unless, when } from './expectations.ts';
 import { lockServiceOf, sellsWithout } from './lock-outages.ts';
 import { phaseOf, phaseTable } from './phases.ts';
 import { isSale } from './try-times.ts';
@@ -129,7 +129,7 @@ export function brokenIn({ rung, sells, attempts, after }: Crowd): Bilingual[] {
   const slowest = slowestMs(attempts);
   const last = after.at(-1);
   const all = attempts.length;
-  const toMajority = [
+  const wrongWhereItSells = [
     unless(sold === 1, {
       en: `${sold} of ${all} were accepted, not 1`,
       zh: `${all} 个里受理了 ${sold} 个，不是 1 个`,
@@ -139,12 +139,12 @@ export function brokenIn({ rung, sells, attempts, after }: Crowd): Bilingual[] {
       zh: `多数服务器有响应，却拒绝了 ${away} 个`,
     }),
   ];
-  const toNobody = [
+  const wrongWhereItMayNot = [
     unless(sold === 0, {
       en: `${sold} were accepted without every server`,
       zh: `缺一台服务器，却受理了 ${sold} 个`,
     }),
-    unless(sold > 0 || away === all, {
+    when(sold === 0 && away < all, {
       en: `only ${away} of ${all} learned that the lock is away`,
       zh: `${all} 个里只有 ${away} 个得知锁不可用`,
     }),
@@ -157,13 +157,13 @@ export function brokenIn({ rung, sells, attempts, after }: Crowd): Bilingual[] {
     en: `nobody could buy afterwards (${last?.reason})`,
     zh: `之后没有人能买到（${last?.reason}）`,
   });
-  return allOfName(rung, [...(sells ? toMajority : toNobody), again]);
+  return allOfName(rung, [...(sells ? wrongWhereItSells : wrongWhereItMayNot), again]);
 }
 
 /** A crowd that did not wait shows nothing. */
 export const missingIn = ({ rung, sells, waiting }: Crowd): Bilingual[] =>
   allOfName(rung, [
-    unless(!sells || waiting >= crowd / 2, {
+    when(sells && waiting < crowd / 2, {
       en: `only ${waiting} requests waited for the lock`,
       zh: `只有 ${waiting} 个请求在等锁`,
     }),

@@ -81,8 +81,9 @@ export const missedFaults = (
     const own = played.find((each) => each.name === name);
     const meanwhile = attempts.filter((each) => own && isWithin(each, own.at, own.healedAt));
     const isNoticed = meanwhile.some(({ outcome }) => outcome !== 'accepted');
-    const unnoticed = { en: `nobody was refused during ${name}`, zh: `${name} 期间没有人被拒绝` };
-    return (own ? unless(!isAway || isNoticed, unnoticed) : thereWasNo(name)) ?? [];
+    if (!own) return thereWasNo(name);
+    if (!isAway || isNoticed) return [];
+    return { en: `nobody was refused during ${name}`, zh: `${name} 期间没有人被拒绝` };
   });
 
 /** Whether it was answered in this time; without an end, since then. */

@@ -252,13 +252,15 @@ export function judgedFindings(audited: SaleAudit): AuditedFinding[] {
 /** Of each rung: with how many servers away it sold on, and how soon it was back. */
 export function conclusionsOf(outages: readonly SeenOutage<LockOutage>[]): Bilingual[] {
   return [...Map.groupBy(outages, ({ row }) => row.rung)].map(([rung, own]) => {
-    const sold = phasesIn(own.filter(hasSold));
-    const not = phasesIn(own.filter((each) => !hasSold(each)));
+    const selling = phasesIn(own.filter(hasSold));
+    const standing = phasesIn(own.filter((each) => !hasSold(each)));
     const back = own.map(resumedAfterMs);
     const ms = Math.max(0, ...back.map(Number));
     const { en, zh } = joinedTexts([
-      ...(sold.en ? [{ en: `sold on with ${sold.en}`, zh: `${sold.zh} 时继续成交` }] : []),
-      ...(not.en ? [{ en: `sold nothing with ${not.en}`, zh: `${not.zh} 时没有成交` }] : []),
+      ...(selling.en ? [{ en: `sold on with ${selling.en}`, zh: `${selling.zh} 时继续成交` }] : []),
+      ...(standing.en
+        ? [{ en: `sold nothing with ${standing.en}`, zh: `${standing.zh} 时没有成交` }]
+        : []),
       back.includes(null)
         ? { en: 'it did not sell again after each of them', zh: '之后没有全部恢复' }
         : { en: `it sold again within ${ms} ms`, zh: `修复后 ${ms} ms 内恢复成交` },

@@ -16,7 +16,7 @@ import { type Column, inColumns } from '../stage/table.ts';
 import { changeOnce } from '../workload/sale.ts';
 import { auditAll } from './audited.ts';
 import type { Drill } from './drill.ts';
-import { allOfName, judgeAudits, unless } from './expectations.ts';
+import { allOfName, judgeAudits, unless, when } from './expectations.ts';
 import { cutPreferred } from './promote-behind.ts';
 
 interface Cell {
@@ -130,15 +130,15 @@ function violations(failover: Failover): Bilingual[] {
   const { durability, status, soldAfter, isFound, isPaused, state } = failover;
   const keeps = durability === 'replica';
   return allOfName(nameOf(failover), [
-    unless(!keeps || status !== 200, {
+    when(keeps && status === 200, {
       en: 'the operator was told "done", and no replica had the pause',
       zh: '运营人员得到“已完成”，却没有副本收到暂停',
     }),
-    unless(!keeps || soldAfter === 0, {
+    when(keeps && soldAfter > 0, {
       en: `${soldAfter} were sold after it was done`,
       zh: `完成之后还卖出 ${soldAfter} 张`,
     }),
-    unless(keeps || soldAfter === 0 || isFound, {
+    when(!keeps && soldAfter > 0 && !isFound, {
       en: 'reconcile did not say that the change is lost',
       zh: 'reconcile 没有报告修改丢失',
     }),
@@ -156,7 +156,7 @@ function missing(failover: Failover): Bilingual[] {
       en: `the operator was answered ${status}`,
       zh: `运营人员得到的响应是 ${status}`,
     }),
-    unless(status !== 200 || soldAfter > 0, {
+    when(status === 200 && soldAfter === 0, {
       en: 'the failover did not lose the pause',
       zh: '主从切换没有丢掉暂停',
     }),

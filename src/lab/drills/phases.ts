@@ -1,5 +1,5 @@
 /** What clients saw in each part of a drill: rows of a table. Pure. */
-import { countBy, sum } from '../stage/counts.ts';
+import { countBy, grouped, sum } from '../stage/counts.ts';
 import type { BuyerAnswer } from '../stage/events.ts';
 import type { Table, TableCell, Text } from '../stage/result.ts';
 import { type Column, inColumns } from '../stage/table.ts';
@@ -106,8 +106,6 @@ const legend = {
     zh: '从全部修复到下一次成交',
   },
 } as const;
-
-const grouped = (count: number): string => count.toLocaleString('en-US');
 
 function refusals(because: Readonly<Record<string, number>>): TableCell {
   const each = Object.entries(because).map(([reason, count]) => `${grouped(count)} ${reason}`);

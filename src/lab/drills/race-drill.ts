@@ -30,7 +30,14 @@ import { type Bilingual, evidenceIn, type Judged, joinedTexts, ofName } from '..
 import type { Stage } from '../stage/stage.ts';
 import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import type { Drill } from './drill.ts';
-import { allOfName, drillVerdict, type Found, type OutageTimes, unless } from './expectations.ts';
+import {
+  allOfName,
+  drillVerdict,
+  type Found,
+  type OutageTimes,
+  unless,
+  when,
+} from './expectations.ts';
 import { phasesAround, phaseTable } from './phases.ts';
 import { hasSaleSince, isSale, now, sentBetween } from './try-times.ts';
 
@@ -231,8 +238,9 @@ function broken(play: PlayUnderLoad): Found[] {
   if (isSlow) return [];
   const other = unclaimed(rungNamed(played.rung), scheduleOf(play), findingsOf(play));
   const isRefused = !refusesWrite || refusals(played.facts) > 0;
+  const isOtherwise = verdict !== 'unknown' && !asClaimed;
   return [
-    verdict !== 'unknown' && !asClaimed ? notAsClaimed(played) : other && evidenceTexts(other),
+    isOtherwise ? notAsClaimed(played) : other ? evidenceTexts(other) : null,
     unless(isRefused, { en: 'MySQL refused no write', zh: 'MySQL 没有拒绝写入' }),
     unless(salesAfter(load).length > 0, { en: 'no sale after it', zh: '之后没有成交' }),
   ];
@@ -264,7 +272,7 @@ function missing(play: PlayUnderLoad): Found[] {
   return [
     played.verdict === 'unknown'
       ? { en: `unknown: ${played.evidence}`, zh: `未知：${evidenceIn('zh', played)}` }
-      : unless(!isMissing, { en: 'a step was not played', zh: '有一步没有走到' }),
+      : when(isMissing, { en: 'a step was not played', zh: '有一步没有走到' }),
     ...doubts.map((finding) =>
       ofName(
         { en: `${finding.check} unknown`, zh: `${finding.check} 未知` },

@@ -32,7 +32,6 @@ export interface Probe {
 }
 
 export async function lockProbe({ lab, connections }: Stage, rung: string): Promise<Probe> {
-  const { TOKEN_SECRET: tokenSecret } = connections.config;
   const sale = { title: 'is the lock there?', stock: 1_000, rung: probed(rung) };
   const voucherId = await createVoucher(lab, sale);
   const sells = async (instance: string): Promise<boolean> => {
@@ -40,7 +39,7 @@ export async function lockProbe({ lab, connections }: Stage, rung: string): Prom
     const agent = new Agent({ headersTimeout: withinMs });
     const url = `http://127.0.0.1:${lab.portOf(instance)}/vouchers/${voucherId}/orders`;
     const intent = { userId, requestId: `probe-${userId}` };
-    const token = await signToken(tokenSecret, userId, 'user');
+    const token = await signToken(lab.tokenSecret, userId, 'user');
     const { outcome } = await buyOnce(agent, url, intent, token);
     await agent.destroy();
     return outcome === 'accepted';

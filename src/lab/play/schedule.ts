@@ -40,7 +40,7 @@ export type Step = Act & {
 };
 export type StepOf<Name extends Step['act']> = Extract<Step, { readonly act: Name }>;
 
-/** Two users want the last voucher, of an instance each. */
+/** Two users want the last voucher. */
 export const lastOne = { instances: 4, stock: 1, lanes: { A: '7', B: '8' } } as const;
 
 /** Where a step of the servers is drawn. */

@@ -1,5 +1,6 @@
 /** What each load and each fault of an experiment cost its buyers. Pure. */
 import type { RefusalReason } from '../../service/domain.ts';
+import { grouped } from './counts.ts';
 import type { BuyerAnswer } from './events.ts';
 import type { Table } from './result.ts';
 import { type LoadCost, type Mark, type Span, spansOf } from './seconds.ts';
@@ -152,9 +153,7 @@ function cellsOf(
   return [
     seconds(fromMs),
     seconds(toMs),
-    ...['accepted', 'refused', 'unknown'].map((outcome) =>
-      answered(outcome).length.toLocaleString('en-US'),
-    ),
+    ...['accepted', 'refused', 'unknown'].map((outcome) => grouped(answered(outcome).length)),
     ...(lost ? [String(new Set(sold.filter((id) => lost.has(id))).size)] : []),
     Number.isFinite(backMs) ? String(Math.round(backMs - toMs)) : none,
   ];

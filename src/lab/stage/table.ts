@@ -28,6 +28,7 @@ export const tableOf = <Row>(
   ...inColumns(rows, columns),
 });
 
+/** For a table whose layout stands beside its columns. */
 export const inColumns = <Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],

@@ -16,9 +16,9 @@ export async function buyOnce(
   token: string,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Attempt> {
-  const key = { authorization: `Bearer ${token}`, 'idempotency-key': intent.requestId };
+  const own = { authorization: `Bearer ${token}`, 'idempotency-key': intent.requestId };
   const sentAt = process.hrtime.bigint();
-  const answer = await ask(agent, url, { ...key, ...more }).catch(unknown);
+  const answer = await ask(agent, url, { ...own, ...more }).catch(noAnswer);
   const answeredAt = process.hrtime.bigint();
   const latencyMs = Number(answeredAt - sentAt) / 1_000_000;
   const times = { sentAt: String(sentAt), answeredAt: String(answeredAt), latencyMs };
@@ -27,8 +27,8 @@ export async function buyOnce(
 
 type AttemptAnswer = Pick<Attempt, 'outcome' | 'reason' | 'orderId' | 'instance' | 'tries'>;
 
-/** No answer: it may have happened. */
-const unknown = (error: unknown): AttemptAnswer => ({ outcome: 'unknown', reason: String(error) });
+/** It may have happened. */
+const noAnswer = (error: unknown): AttemptAnswer => ({ outcome: 'unknown', reason: String(error) });
 
 const Answer = z.object({ id: z.string(), code: z.string(), orderId: z.string() }).partial();
 

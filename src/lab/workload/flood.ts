@@ -66,7 +66,7 @@ export async function flood(
       });
     };
     for (let connection = 0; connection < floodConnections; connection++) ask();
-    await once(ended, 'abort');
+    if (!ended.aborted) await once(ended, 'abort');
   });
   return answers;
 }

@@ -44,7 +44,7 @@ export class Mine {
 
   /** @returns where its files are from now on; null when there are none */
   putAside(name: string): string | null {
-    return putAside(this.folderOf(name));
+    return folderPutAside(this.folderOf(name));
   }
 
   /** @throws NO_EXERCISE */
@@ -68,7 +68,7 @@ export class Mine {
 
   /** @returns where the files of this group are from now on; null when it has none */
   reset(): string | null {
-    return putAside(this.#home);
+    return folderPutAside(this.#home);
   }
 
   #fill(name: string, exercise: Exercise, text: (path: string) => string): void {
@@ -81,7 +81,7 @@ export class Mine {
   }
 }
 
-function putAside(folder: string): string | null {
+function folderPutAside(folder: string): string | null {
   if (!existsSync(folder)) return null;
   let number = 1;
   while (existsSync(`${folder}-before-${number}`)) number += 1;

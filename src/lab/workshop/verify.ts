@@ -108,7 +108,7 @@ async function verifyContract({ folder }: Project, contract: Contract): Promise<
 
 type Test = { readonly title: string; readonly status: string };
 
-/** @param whyNone no test was run */
+/** @param whyNone the reason, where no test was run */
 export function seenOf({ file, rung }: Contract, tests: readonly Test[], whyNone?: string): Seen {
   const failed = tests.filter(({ status }) => status === 'failed');
   const isRun = tests.length > 0;
