@@ -252,7 +252,13 @@ describe('a hot voucher', () => {
   const unlent = { facts: factsOf({ initialStock: 8 }), demands: [1, 9] };
   const last = tried(accepted('5', 'e'), 3);
   const retry = tried(refused('4', 'not-ready'), 1);
+  const again = [tried(unknown('4'), 50), tried(accepted('4', 'd'), 70)];
   test.each<[string, Partial<HotSale>, object]>([
+    [
+      'a repeated request as the sale it was',
+      { tries: [...tries, ...again] },
+      { soldOutWrongly: 0 },
+    ],
     ['units as stranded only as far as users were turned away', { end }, { stranded: 1 }],
     ['who was asked to try again', { tries: [retry, last] }, { askedToRetry: 1 }],
     ['what stays in the buckets without lending', unlent, { strandedWithoutLending: 3 }],

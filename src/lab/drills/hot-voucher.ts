@@ -22,7 +22,7 @@ import {
 } from '../workload/steady-purchases.ts';
 import { type Drill, repeatedSales } from './drill.ts';
 import { type Found, noneOf, unless } from './expectations.ts';
-import { answeredAt, hasSaleSince } from './try-times.ts';
+import { answeredAt, inOrder, isSale, sentAt } from './try-times.ts';
 import {
   boughtOf,
   judgeUnderFire,
@@ -186,8 +186,15 @@ const isFor =
 const stranded = ({ tries, end, facts }: EndOfStock): number =>
   Math.min(Math.max(end.stock ?? 0, facts.mysql.stock), tries.filter(isFor('sold-out')).length);
 
-const soldOutWrongly = (tries: readonly Try[]): number =>
-  tries.filter((each) => isFor('sold-out')(each) && hasSaleSince(tries, answeredAt(each))).length;
+/** A request whose answer was lost may have bought: its repetition is answered with that order. */
+function soldOutWrongly(tries: readonly Try[]): number {
+  const mayHaveBought = tries.filter(({ outcome }) => outcome !== 'refused');
+  const purchases = [...Map.groupBy(mayHaveBought, ({ requestId }) => requestId).values()];
+  const sold = purchases.filter((own) => own.some(isSale));
+  const firstSent = sold.map((own) => inOrder(own.map(sentAt))[0] ?? 0n);
+  const lastSale = inOrder(firstSent).at(-1) ?? 0n;
+  return tries.filter((each) => isFor('sold-out')(each) && answeredAt(each) <= lastSale).length;
+}
 
 function strandedWithoutLending({ facts, demands }: EndOfStock): number {
   const share = facts.initialStock / demands.length;
