@@ -82,8 +82,8 @@ export const projects = [
   onMariadb('security', 1, 'test/security/*.test.ts'),
   onMariadb('drills', 1, 'test/drills/*.test.ts'),
   onMariadb('long', 5, 'test/long/*.test.ts'),
-  // They send a load: with three at once it is about as large as it should be. No verdict needs that.
-  onMariadb('long loads', 6, 'test/long/loads/*.test.ts', { maxWorkers: 3 }),
+  // They send a load: with two at once it is about as large as it should be. No verdict needs that.
+  onMariadb('long loads', 6, 'test/long/loads/*.test.ts', { maxWorkers: 2 }),
   mysql,
   newer,
   onMariadb('mutants', 10, 'test/mutants/*.test.ts', {
