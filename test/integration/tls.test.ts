@@ -5,8 +5,8 @@ import mysql from 'mysql2/promise';
 import { expect, onTestFinished, test } from 'vitest';
 import { OwnServer } from '../../src/lab/environment/own-redis.ts';
 import { databaseServer, databaseUrl } from '../../src/lab/environment/servers/database.ts';
+import { someFolder } from '../support/basics.ts';
 import { deploymentSecret } from '../support/client.ts';
-import { newDataFolder } from '../support/data-home.ts';
 import { ownStores } from '../support/own-stores.ts';
 import {
   type Certificates,
@@ -26,7 +26,7 @@ async function redisWithTls(made: Certificates): Promise<string> {
 
 async function databaseWithTls({ ca, key, certificate }: Certificates): Promise<string> {
   const port = await ownPorts(19_380);
-  const server = databaseServer('mariadb', newDataFolder(), port);
+  const server = databaseServer('mariadb', someFolder(), port);
   await server.prepare?.();
   const { args, ...program } = server.program();
   const tls = [`--ssl-cert=${certificate}`, `--ssl-key=${key}`, '--require-secure-transport=ON'];

@@ -9,6 +9,7 @@ import { execa } from 'execa';
 import { OwnRedis } from '../../src/lab/environment/own-redis.ts';
 import { freeClusterPorts } from '../../src/lab/environment/ports.ts';
 import { waitUntil } from '../../src/lab/environment/wait-until.ts';
+import { someFolder } from './basics.ts';
 import { newDataFolder } from './data-home.ts';
 import { worker } from './servers.ts';
 
@@ -193,11 +194,11 @@ export interface Certificates {
 const days = ['-days', '1'];
 
 /**
- * A CA of a test's own, and a certificate that it has signed.
+ * A CA of a test's own, and a certificate that it has signed, until the test is over.
  * @param names of the server, as openssl writes them. @returns paths of files.
  */
 export async function certificates(names: string): Promise<Certificates> {
-  const folder = newDataFolder();
+  const folder = someFolder();
   const at = (name: string) => join(folder, name);
   const openssl = (...args: string[]) => execa('openssl', args, { cwd: folder });
   const newKey = ['-newkey', 'rsa:2048', '-nodes'];
