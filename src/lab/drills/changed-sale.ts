@@ -17,7 +17,7 @@ import { onePurchaseEach, type Try } from '../workload/steady-purchases.ts';
 import { voucherName } from './audited.ts';
 import { type Drill, repeatedSales } from './drill.ts';
 import { allOfName, noneOf, unless, when } from './expectations.ts';
-import { answeredAt, isSale, now, sentAt } from './try-times.ts';
+import { answeredAt, firstSent, isSale, now } from './try-times.ts';
 import {
   boughtOf,
   judgeUnderFire,
@@ -204,13 +204,9 @@ export function judgeChangedSale(sales: readonly ChangedSale[]): Judged {
 
 /** Purchases whose first request was sent after a pause was answered, and sold before it ended. */
 function soldWhilePaused({ tries, pauses }: ChangedSale): Try[] {
-  const firstSent = new Map<string, bigint>();
-  for (const each of tries) {
-    const known = firstSent.get(each.requestId);
-    if (known === undefined || sentAt(each) < known) firstSent.set(each.requestId, sentAt(each));
-  }
+  const first = firstSent(tries);
   const isWithin = (each: Try) => (pause: Pause) =>
-    (firstSent.get(each.requestId) ?? 0n) > pause.from && answeredAt(each) < pause.to;
+    (first.get(each.requestId) ?? 0n) > pause.from && answeredAt(each) < pause.to;
   return tries.filter((each) => isSale(each) && pauses.some(isWithin(each)));
 }
 

@@ -46,10 +46,10 @@ async function floodAll(stage: Stage, eachMs: number): Promise<FloodResult[]> {
     const flooding = flood(stage.lab.baseUrl, request, over.signal, answers);
     flooding.catch(() => {}); // It is awaited below.
     // On a slow machine it needs longer to use up the burst of the limit.
-    const isFelt = () => isFlood(answers) && isRefused(answers);
+    const isRefusedFlood = () => isFlood(answers) && isRefused(answers);
     await stage
       .rest(eachMs)
-      .then(() => isInTime(stage.until('a flood', withinMs, isFelt)))
+      .then(() => isInTime(stage.until('a flood', withinMs, isRefusedFlood)))
       .finally(() => over.abort());
     const name = { en: request.name, zh: request.inChinese };
     floods.push({ name, answers: await flooding });

@@ -22,7 +22,7 @@ import {
 } from '../workload/steady-purchases.ts';
 import { type Drill, repeatedSales } from './drill.ts';
 import { type Found, noneOf, unless } from './expectations.ts';
-import { answeredAt, inOrder, isSale, sentAt } from './try-times.ts';
+import { answeredAt, firstSent, inOrder, isSale } from './try-times.ts';
 import {
   boughtOf,
   judgeUnderFire,
@@ -188,11 +188,9 @@ const stranded = ({ tries, end, facts }: EndOfStock): number =>
 
 /** A request whose answer was lost may have bought: its repetition is answered with that order. */
 function soldOutWrongly(tries: readonly Try[]): number {
-  const mayHaveBought = tries.filter(({ outcome }) => outcome !== 'refused');
-  const purchases = [...Map.groupBy(mayHaveBought, ({ requestId }) => requestId).values()];
-  const sold = purchases.filter((own) => own.some(isSale));
-  const firstSent = sold.map((own) => inOrder(own.map(sentAt))[0] ?? 0n);
-  const lastSale = inOrder(firstSent).at(-1) ?? 0n;
+  const first = firstSent(tries.filter(({ outcome }) => outcome !== 'refused'));
+  const sales = tries.filter(isSale).map(({ requestId }) => first.get(requestId) ?? 0n);
+  const lastSale = inOrder(sales).at(-1) ?? 0n;
   return tries.filter((each) => isFor('sold-out')(each) && answeredAt(each) <= lastSale).length;
 }
 

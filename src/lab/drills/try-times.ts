@@ -22,6 +22,16 @@ export const sentBetween = <T extends SentRequest>(
   to: bigint,
 ): T[] => tries.filter((each) => sentAt(each) >= from && sentAt(each) < to);
 
+/** Of each purchase, by its request id: when it was sent, and not repeated. */
+export function firstSent(tries: readonly Attempt[]): ReadonlyMap<string, bigint> {
+  const first = new Map<string, bigint>();
+  for (const each of tries) {
+    const known = first.get(each.requestId);
+    if (known === undefined || sentAt(each) < known) first.set(each.requestId, sentAt(each));
+  }
+  return first;
+}
+
 /** A purchase that was sent at this moment or later was accepted. */
 export const salesSince = <T extends Attempt>(tries: readonly T[], since: bigint): T[] =>
   tries.filter((each) => isSale(each) && sentAt(each) >= since);
