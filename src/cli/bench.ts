@@ -288,7 +288,8 @@ const benchRow = commandRow({
 
 export const addBench = command(benchRow, (folders, given) => {
   const mode = modeOf(given);
-  const recorded = given.gate === undefined ? new Map() : readRecordedFigures(given.gate);
+  const recorded: RecordedFigures =
+    given.gate === undefined ? new Map() : readRecordedFigures(given.gate);
   const { seconds = mode.seconds, rounds = mode.rounds, connections, instances } = given;
   return playExperiment(folders, given, {
     name: mode.name,

@@ -34,7 +34,7 @@ interface CommandPlan<Options extends object, Own> extends ExperimentPlan<Option
 
 /** Of the options of a command: how it is played, and shown. */
 interface Shown {
-  /** How often the whole experiment is played: no option of a command has this name for another. */
+  /** How often the whole experiment is played; a command whose `times` is another one gives 1. */
   readonly times?: number;
   readonly database?: Database | undefined;
   readonly json: boolean;
